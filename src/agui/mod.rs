@@ -1,0 +1,5 @@
+//! The protocol's nouns and rules, as plain values: text comes in, facts about it go out. No I/O, no clock.
+
+mod kind;
+
+pub use kind::EventKind;

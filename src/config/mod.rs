@@ -1,0 +1,185 @@
+//! What can be configured: files, environment and flags come in, one checked [`Config`] goes out.
+//!
+//! A [`Config`] is complete: defaults are merged in, secrets are read, names are resolved. Nothing in here
+//! opens a socket, and nothing else in the crate reads a configuration file or a `TIDEGATE_` variable.
+
+use std::{net::SocketAddr, num::NonZeroUsize, time::Duration};
+
+use http::{HeaderName, HeaderValue, Uri};
+use ipnet::IpNet;
+
+/// The whole checked configuration of one process.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The addresses that clients connect to; never empty.
+    pub listen: Vec<SocketAddr>,
+    /// Single-threaded runtimes, each with listeners of its own. Default: one per core.
+    pub threads: NonZeroUsize,
+    /// Peers whose `Forwarded` and `X-Forwarded-*` are believed. Default: none.
+    pub trusted_proxies: Vec<IpNet>,
+    /// The operator's listener.
+    pub admin: Admin,
+    /// What happens at SIGTERM.
+    pub drain: Drain,
+    /// The process's own log.
+    pub log: Log,
+    /// What answers. Each is named by a route.
+    pub agents: Vec<Agent>,
+    /// What clients ask for; never empty.
+    pub routes: Vec<Route>,
+}
+
+/// `[admin]`: the operator's listener.
+#[derive(Clone, Debug)]
+pub struct Admin {
+    /// Where `/metrics`, `/livez`, `/readyz` and `/config` are served; `None`: nowhere. Default: `127.0.0.1:9090`.
+    pub listen: Option<SocketAddr>,
+}
+
+/// `[drain]`: the end of the process.
+#[derive(Clone, Debug)]
+pub struct Drain {
+    /// From SIGTERM until the runs left get `RUN_ERROR` `GATEWAY_SHUTDOWN`. Default: 30 s.
+    pub deadline: Duration,
+}
+
+/// `[log]`: the process's own log, on standard error.
+#[derive(Clone, Debug)]
+pub struct Log {
+    /// Default: pretty on a terminal, else JSON.
+    pub format: LogFormat,
+    /// A level or a `tracing` filter. Default: `info`.
+    pub level: String,
+}
+
+/// How log lines are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogFormat {
+    /// One JSON object a line.
+    Json,
+    /// For people.
+    Pretty,
+}
+
+/// `[agents.NAME]`: what answers, at one or more urls.
+#[derive(Clone, Debug)]
+pub struct Agent {
+    /// The label in metrics and logs.
+    pub name: String,
+    /// `http` urls with an authority; never empty. A refused connection is tried at the next one.
+    pub urls: Vec<Uri>,
+    /// The version of HTTP spoken with it.
+    pub http: AgentHttp,
+    /// How long it may take.
+    pub timeouts: Timeouts,
+    /// Changes to the request's headers.
+    pub headers: HeaderRules,
+}
+
+/// The version of HTTP spoken with an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AgentHttp {
+    /// HTTP/1.1 without TLS.
+    Auto,
+    /// HTTP/1.1.
+    One,
+    /// HTTP/2; without TLS by prior knowledge.
+    Two,
+}
+
+/// The limits of an agent's time; `None` is `"off"`.
+#[derive(Clone, Debug)]
+pub struct Timeouts {
+    /// From the first packet until the connection stands. Default: 3 s.
+    pub connect: Duration,
+    /// From the last byte of the request until the first event. Default: 60 s.
+    pub first_event: Option<Duration>,
+    /// Between two reads of any bytes, comments too, once the first event is there. Default: 5 min.
+    pub idle: Option<Duration>,
+    /// Between two events. Default: off.
+    pub progress: Option<Duration>,
+    /// From the request's head until the end of the stream. Default: 1 h.
+    pub run: Option<Duration>,
+}
+
+/// What is changed in a request's headers before the agent sees them: `remove` first, then `set`.
+#[derive(Clone, Debug, Default)]
+pub struct HeaderRules {
+    /// Headers that replace any of the same name. Values that came from a secret are marked sensitive.
+    pub set: Vec<(HeaderName, HeaderValue)>,
+    /// Headers that are taken away.
+    pub remove: Vec<HeaderName>,
+}
+
+/// One `[[routes]]` with `[defaults]` merged in.
+#[derive(Clone, Debug)]
+pub struct Route {
+    /// The label in metrics and logs. Default: the path.
+    pub name: String,
+    /// This path and all below it, without a slash at its end except for `/` itself.
+    pub path: String,
+    /// The host that must be asked for, lower case, without a port.
+    pub host: Option<String>,
+    /// Headers that must be there with exactly these values.
+    pub headers: Vec<(HeaderName, HeaderValue)>,
+    /// The [`Agent::name`] of what answers.
+    pub agent: String,
+    /// Silence after which a client gets a comment; `None` is `"off"`. Default: 15 s.
+    pub keepalive: Option<Duration>,
+    /// Limits of size.
+    pub limits: Limits,
+    /// Event types and members that are left out; `None`: the stage is not in the pipeline.
+    pub select: Option<Select>,
+    /// What is escaped for readers that break on it. Default: off.
+    pub escape: Escape,
+    /// What a client sees of an agent's faults.
+    pub on_error: OnError,
+}
+
+/// `limits`: sizes in bytes.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// The body of a request. Default: 32 MiB.
+    pub body: u64,
+    /// One event of a stream. Default: 10 MiB.
+    pub frame: usize,
+}
+
+/// `select`: what is left out of a stream.
+#[derive(Clone, Debug, Default)]
+pub struct Select {
+    /// Names of event types, known or not. Never one that begins or ends a run.
+    pub drop: Vec<String>,
+    /// Names of members at the top level of an event. Never one that the protocol needs.
+    pub strip: Vec<String>,
+}
+
+/// `escape`: characters written as `\uXXXX` inside the JSON of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Escape {
+    /// Nothing: every byte as it came.
+    #[default]
+    Off,
+    /// U+2028, U+2029 and U+0085, which some readers take for line ends.
+    LineSeparators,
+    /// Everything beyond ASCII.
+    NonAscii,
+}
+
+/// `on_error`: what a client sees of an agent's faults.
+#[derive(Clone, Copy, Debug)]
+pub struct OnError {
+    /// A stream that ends without a terminal event. Default: [`Fault::RunError`].
+    pub truncated: Fault,
+    /// An answer to a run that is no stream. Default: [`Fault::Pass`].
+    pub status: Fault,
+}
+
+/// Whether a fault is shown as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// As the agent answered.
+    Pass,
+    /// As one `RUN_ERROR`.
+    RunError,
+}
