@@ -21,10 +21,8 @@ macro_rules! kinds {
 
             /// The kind of this `type`, compared exactly: case and spelling count.
             pub fn from_name(name: &[u8]) -> Self {
-                $(const $kind: &[u8] = $name.as_bytes();)*
-                #[allow(non_upper_case_globals)]
-                match name {
-                    $(x if x == $kind => Self::$kind,)*
+                match std::str::from_utf8(name) {
+                    $(Ok($name) => Self::$kind,)*
                     _ => Self::Other,
                 }
             }
