@@ -13,3 +13,5 @@
 pub mod agui;
 /// What can be configured, loaded, checked and explained.
 pub mod config;
+/// Events to events: the stages that a route configures, in their fixed order.
+pub mod pipeline;

@@ -1,5 +1,10 @@
 //! The protocol's nouns and rules, as plain values: text comes in, facts about it go out. No I/O, no clock.
 
+mod event;
+pub mod json;
 mod kind;
+mod life;
 
+pub use event::Event;
 pub use kind::EventKind;
+pub use life::Life;

@@ -1,0 +1,180 @@
+//! The payload of a frame comes in, an [`Event`] goes out: its kind and the text it arrived as. Members are
+//! read when someone asks; an edit takes members out and leaves every other byte as it was spelled.
+
+use std::borrow::Cow;
+
+use bytes::{Bytes, BytesMut};
+
+use super::{
+    EventKind,
+    json::{self, Member, Members},
+};
+
+/// One event of a stream.
+///
+/// Payloads that are no JSON, or have no `type`, are events too, of kind [`EventKind::Other`]: what this
+/// build does not know is not an error.
+#[derive(Clone, Debug)]
+pub struct Event {
+    kind: EventKind,
+    text: Bytes,
+    frame: Option<Bytes>,
+}
+
+impl Event {
+    /// The event in this payload.
+    ///
+    /// `frame` is the payload's whole frame on the wire, if that is spelled as this gateway would spell it;
+    /// it is forwarded instead of encoding the event again.
+    pub fn new(text: Bytes, frame: Option<Bytes>) -> Self {
+        Self { kind: kind_of(&text), text, frame }
+    }
+
+    /// A `RUN_ERROR` of the gateway's own.
+    pub fn run_error(message: &str, code: &str) -> Self {
+        let text = serde_json::json!({ "type": "RUN_ERROR", "message": message, "code": code });
+        Self { kind: EventKind::RunError, text: text.to_string().into(), frame: None }
+    }
+
+    /// What it is, by the first `type` of the object.
+    pub fn kind(&self) -> EventKind {
+        self.kind
+    }
+
+    /// Exactly the JSON it arrived as, or what an edit made of it.
+    pub fn text(&self) -> &Bytes {
+        &self.text
+    }
+
+    /// The text and the frame it arrived in; no frame if an edit changed it.
+    pub fn into_parts(self) -> (Bytes, Option<Bytes>) {
+        (self.text, self.frame)
+    }
+
+    /// The name of its type, also one that this build does not know; `None` if it has none.
+    pub fn type_name(&self) -> Option<Cow<'_, str>> {
+        self.string("type")
+    }
+
+    /// The first top-level member of this name, spelled as it came.
+    pub fn member(&self, name: &str) -> Option<&[u8]> {
+        Members::of(&self.text).find(|m| m.is(name)).map(|m| m.value)
+    }
+
+    /// The first top-level member of this name, if it is a string.
+    pub fn string(&self, name: &str) -> Option<Cow<'_, str>> {
+        json::string(self.member(name)?)
+    }
+
+    /// This event without the top-level members that `leaves` picks; `None` if it picks none.
+    ///
+    /// Payloads that are no whole JSON object are left alone: what a reader would make of them is not known.
+    pub fn without(&self, leaves: impl Fn(&Member<'_>) -> bool) -> Option<Self> {
+        let mut text: Option<BytesMut> = None;
+        let mut from = 0;
+        let mut kept_before = false;
+        let mut members = Members::of(&self.text);
+        let mut end_of_last = None;
+        for member in members.by_ref() {
+            let span = member.span.clone();
+            if leaves(&member) {
+                let text = text.get_or_insert_with(|| BytesMut::with_capacity(self.text.len()));
+                // The comma that goes is the one before, or, with nothing before, the one after.
+                let cut = if kept_before { end_of_last.unwrap_or(span.start) } else { span.start };
+                if cut > from {
+                    text.extend_from_slice(&self.text[from..cut]);
+                }
+                from = span.end;
+                if !kept_before {
+                    from = after_comma(&self.text, span.end);
+                }
+            } else {
+                kept_before = true;
+            }
+            end_of_last = Some(span.end.max(from));
+        }
+        let mut text = text?;
+        if !members.is_complete() {
+            return None;
+        }
+        text.extend_from_slice(&self.text[from..]);
+        let text = text.freeze();
+        Some(Self { kind: kind_of(&text), text, frame: None })
+    }
+}
+
+/// The place after the comma, and the white space behind it, that follows `at`; `at` if there is none.
+fn after_comma(text: &[u8], at: usize) -> usize {
+    let white = |from: usize| text[from..].iter().take_while(|b| b.is_ascii_whitespace()).count();
+    let comma = at + white(at);
+    if text.get(comma) != Some(&b',') {
+        return at;
+    }
+    comma + 1 + white(comma + 1)
+}
+
+/// The kind of the event in `text`: reads no further than its `type`, which comes first nearly always.
+fn kind_of(text: &[u8]) -> EventKind {
+    let Some(member) = Members::of(text).find(|m| m.is("type")) else { return EventKind::Other };
+    match member.value {
+        [b'"', name @ .., b'"'] if !name.contains(&b'\\') => EventKind::from_name(name),
+        _ => member.string().map_or(EventKind::Other, |name| EventKind::from_name(name.as_bytes())),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn event(text: &str) -> Event {
+        Event::new(Bytes::copy_from_slice(text.as_bytes()), None)
+    }
+
+    #[test]
+    fn the_kind_is_read_wherever_the_type_stands() {
+        assert_eq!(event(r#"{"type":"RAW"}"#).kind(), EventKind::Raw);
+        assert_eq!(event("{\n \"x\": {\"type\":\"RAW\"},\n \"type\" : \"CUSTOM\"\n}").kind(), EventKind::Custom);
+        assert_eq!(event(r#"{"type":"RUN\u005fERROR"}"#).kind(), EventKind::RunError);
+        for odd in ["", "[DONE]", "{}", r#"{"type":1}"#, r#"{"type":"run_error"}"#, r#"["type"]"#, "\u{fffd}"] {
+            assert_eq!(event(odd).kind(), EventKind::Other, "{odd}");
+        }
+    }
+
+    #[test]
+    fn an_edit_keeps_the_spelling_of_the_rest() {
+        let strip = |text: &str| {
+            event(text).without(|m| m.is("rawEvent")).map(|e| String::from_utf8(e.text().to_vec()).unwrap())
+        };
+        let cases = [
+            (r#"{"type":"RAW","rawEvent":{"a":[1,"}"]},"n":1.50}"#, r#"{"type":"RAW","n":1.50}"#),
+            (r#"{"rawEvent":1,"type":"RAW"}"#, r#"{"type":"RAW"}"#),
+            (r#"{"type":"RAW","rawEvent":null}"#, r#"{"type":"RAW"}"#),
+            (r#"{ "rawEvent" : 1 , "rawEvent":2, "u":"\u00e9" , "rawEvent" : 3 }"#, r#"{ "u":"\u00e9" }"#),
+            (r#"{"rawEvent":1}"#, "{}"),
+            ("{\n  \"a\": 1,\n  \"rawEvent\": 2,\n  \"b\": 3\n}", "{\n  \"a\": 1,\n  \"b\": 3\n}"),
+        ];
+        for (before, after) in cases {
+            assert_eq!(strip(before).as_deref(), Some(after), "{before}");
+        }
+        assert_eq!(strip(r#"{"type":"RAW","event":{"rawEvent":1}}"#), None);
+    }
+
+    #[test]
+    fn what_is_no_whole_object_is_not_edited() {
+        for text in [r#"{"rawEvent":1"#, r#"[{"rawEvent":1}]"#, "{\"rawEvent\":1}\n{\"rawEvent\":2}"] {
+            assert!(event(text).without(|m| m.is("rawEvent")).is_none(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_gateways_own_error_is_valid_json() {
+        let error = Event::run_error("a \"quoted\"\nmessage", "IDLE_TIMEOUT");
+        let value: serde_json::Value = serde_json::from_slice(error.text()).unwrap();
+        assert_eq!(
+            value,
+            serde_json::json!({"type":"RUN_ERROR","message":"a \"quoted\"\nmessage","code":"IDLE_TIMEOUT"})
+        );
+        assert_eq!(Event::new(error.text().clone(), None).kind(), EventKind::RunError);
+    }
+}

@@ -1,0 +1,273 @@
+//! The text of a JSON object comes in, the places of its members go out. Values are skipped, never parsed,
+//! without recursion: depth costs nothing. Text that is no JSON ends the walk; it is never an error here.
+
+use std::{borrow::Cow, ops::Range};
+
+use memchr::memchr2;
+
+/// One member of an object, as it was spelled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member<'a> {
+    /// The name between its quotes, escapes unread.
+    key: &'a [u8],
+    /// The value, without the white space around it.
+    pub value: &'a [u8],
+    /// Where the member lies in the text, from the quote of its name to the end of its value.
+    pub span: Range<usize>,
+}
+
+impl Member<'_> {
+    /// Whether this is the name of the member, also if it was spelled with escapes.
+    pub fn is(&self, name: &str) -> bool {
+        if !self.key.contains(&b'\\') {
+            return self.key == name.as_bytes();
+        }
+        unescape(self.key).is_some_and(|key| key == name)
+    }
+
+    /// The value as text, if it is a string.
+    pub fn string(&self) -> Option<Cow<'_, str>> {
+        string(self.value)
+    }
+}
+
+/// A walk over the members of the object at the start of a text.
+#[derive(Clone, Debug)]
+pub struct Members<'a> {
+    text: &'a [u8],
+    at: usize,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Start,
+    Inside,
+    Closed,
+    Malformed,
+}
+
+impl<'a> Members<'a> {
+    /// A walk over the object that `text` holds.
+    pub fn of(text: &'a [u8]) -> Self {
+        Self { text, at: 0, state: State::Start }
+    }
+
+    /// Whether the walk came to the end of the object and nothing but white space follows.
+    pub fn is_complete(&self) -> bool {
+        self.state == State::Closed && space(self.text, self.at) == self.text.len()
+    }
+
+    fn step(&mut self) -> Option<Member<'a>> {
+        let mut at = space(self.text, self.at);
+        let next = *self.text.get(at)?;
+        match (self.state, next) {
+            (State::Start, b'{') => {
+                at = space(self.text, at + 1);
+                if self.text.get(at) == Some(&b'}') {
+                    return self.close(at);
+                }
+            }
+            (State::Inside, b',') => at = space(self.text, at + 1),
+            (State::Inside, b'}') => return self.close(at),
+            _ => return None,
+        }
+        let start = at;
+        let key_end = skip_string(self.text, at)?;
+        let colon = space(self.text, key_end);
+        if self.text.get(colon) != Some(&b':') {
+            return None;
+        }
+        let value = space(self.text, colon + 1);
+        let end = skip_value(self.text, value)?;
+        self.at = end;
+        self.state = State::Inside;
+        Some(Member { key: &self.text[start + 1..key_end - 1], value: &self.text[value..end], span: start..end })
+    }
+
+    fn close(&mut self, at: usize) -> Option<Member<'a>> {
+        self.at = at + 1;
+        self.state = State::Closed;
+        None
+    }
+}
+
+impl<'a> Iterator for Members<'a> {
+    type Item = Member<'a>;
+
+    fn next(&mut self) -> Option<Member<'a>> {
+        if matches!(self.state, State::Closed | State::Malformed) {
+            return None;
+        }
+        let member = self.step();
+        if member.is_none() && self.state != State::Closed {
+            self.state = State::Malformed;
+        }
+        member
+    }
+}
+
+/// Whether `text` is one whole JSON value by its brackets and quotes; its numbers and words are not judged.
+pub fn is_whole(text: &[u8]) -> bool {
+    let start = space(text, 0);
+    skip_value(text, start).is_some_and(|end| space(text, end) == text.len())
+}
+
+/// The elements of the array that `text` holds, as they were spelled; nothing if it is no array.
+pub fn elements(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let open = space(text, 0);
+    let mut at = if text.get(open) == Some(&b'[') { open + 1 } else { text.len() };
+    std::iter::from_fn(move || {
+        let start = space(text, at);
+        let end = skip_value(text, start)?;
+        let next = space(text, end);
+        at = if text.get(next) == Some(&b',') { next + 1 } else { text.len() };
+        Some(&text[start..end])
+    })
+}
+
+/// The text of a JSON string with its quotes, or `None` if it is something else or badly escaped.
+pub fn string(value: &[u8]) -> Option<Cow<'_, str>> {
+    let inner = value.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+    if !inner.contains(&b'\\') {
+        return std::str::from_utf8(inner).ok().map(Cow::Borrowed);
+    }
+    serde_json::from_slice(value).ok().map(Cow::Owned)
+}
+
+fn unescape(inner: &[u8]) -> Option<String> {
+    let mut quoted = Vec::with_capacity(inner.len() + 2);
+    quoted.push(b'"');
+    quoted.extend_from_slice(inner);
+    quoted.push(b'"');
+    serde_json::from_slice(&quoted).ok()
+}
+
+/// The first place at or after `at` that is no white space.
+fn space(text: &[u8], mut at: usize) -> usize {
+    while matches!(text.get(at), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+        at += 1;
+    }
+    at
+}
+
+/// The place after the string that begins at `at`.
+fn skip_string(text: &[u8], at: usize) -> Option<usize> {
+    if text.get(at) != Some(&b'"') {
+        return None;
+    }
+    let mut at = at + 1;
+    loop {
+        let found = at + memchr2(b'"', b'\\', text.get(at..)?)?;
+        if text[found] == b'"' {
+            return Some(found + 1);
+        }
+        at = found + 2;
+    }
+}
+
+/// The place after the value that begins at `at`.
+fn skip_value(text: &[u8], at: usize) -> Option<usize> {
+    match text.get(at)? {
+        b'"' => skip_string(text, at),
+        b'{' | b'[' => skip_nest(text, at),
+        b',' | b':' | b'}' | b']' => None,
+        _ => {
+            let end = text[at..].iter().position(|b| matches!(b, b',' | b'}' | b']' | b' ' | b'\t' | b'\n' | b'\r'));
+            Some(end.map_or(text.len(), |n| at + n))
+        }
+    }
+}
+
+fn skip_nest(text: &[u8], mut at: usize) -> Option<usize> {
+    let mut depth = 0usize;
+    loop {
+        match text.get(at)? {
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => {
+                depth -= 1;
+                if depth == 0 {
+                    return Some(at + 1);
+                }
+            }
+            b'"' => {
+                at = skip_string(text, at)?;
+                continue;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn walk(text: &str) -> (Vec<(String, String)>, bool) {
+        let mut members = Members::of(text.as_bytes());
+        let list = members
+            .by_ref()
+            .map(|m| (String::from_utf8_lossy(m.key).into(), String::from_utf8_lossy(m.value).into()))
+            .collect();
+        (list, members.is_complete())
+    }
+
+    fn pair(key: &str, value: &str) -> (String, String) {
+        (key.into(), value.into())
+    }
+
+    #[test]
+    fn members_keep_their_spelling() {
+        let (list, complete) = walk("{ \"a\" : 1.50e3,\n\"b\":{\"c\":[\"}\",\"\\\"]\"]} , \"d\":\"x\" }\n");
+        assert_eq!(list, [pair("a", "1.50e3"), pair("b", "{\"c\":[\"}\",\"\\\"]\"]}"), pair("d", "\"x\"")]);
+        assert!(complete);
+    }
+
+    #[test]
+    fn what_is_no_object_has_no_members() {
+        for text in ["", "[1]", "[DONE]", "{", "{\"a\"", "{\"a\":", "{\"a\":1", "{a:1}", "{,}", "{\"a\":}", "null"] {
+            assert!(!walk(text).1, "{text}");
+        }
+        assert_eq!(walk("{}"), (vec![], true));
+    }
+
+    #[test]
+    fn what_follows_the_object_makes_it_incomplete() {
+        assert!(!walk("{\"a\":1}\n{\"a\":2}").1);
+        assert!(walk("{\"a\":1} \n").1);
+    }
+
+    #[test]
+    fn depth_costs_no_stack() {
+        let deep = format!("{{\"d\":{}{},\"e\":1}}", "[".repeat(200_000), "]".repeat(200_000));
+        let (list, complete) = walk(&deep);
+        assert_eq!(list[1], pair("e", "1"));
+        assert!(complete && is_whole(deep.as_bytes()));
+    }
+
+    #[test]
+    fn a_name_is_compared_unescaped() {
+        let mut members = Members::of(br#"{"t\u0079pe":"A\u0042"}"#);
+        let member = members.next().unwrap();
+        assert!(member.is("type") && !member.is("t\\u0079pe"));
+        assert_eq!(member.string().unwrap(), "AB");
+    }
+
+    #[test]
+    fn elements_are_cut_at_their_commas() {
+        let list: Vec<_> = elements(br#" [1, {"a":[2,3]} ,"x,y"]"#).map(String::from_utf8_lossy).collect();
+        assert_eq!(list, ["1", "{\"a\":[2,3]}", "\"x,y\""]);
+        assert_eq!(elements(b"{}").count(), 0);
+        assert_eq!(elements(b"[]").count(), 0);
+    }
+
+    #[test]
+    fn a_cut_value_is_not_whole() {
+        assert!(is_whole(b" {\"a\":\"b\"} ") && is_whole(b"1") && is_whole(b"\"x\""));
+        for cut in ["", "{\"a\":\"b\"", "{\"a\":\"b", "[1,2", "\"x", "{}{}", "{\"a\\"] {
+            assert!(!is_whole(cut.as_bytes()), "{cut}");
+        }
+    }
+}
