@@ -13,3 +13,5 @@
 pub mod agui;
 /// What can be configured, loaded, checked and explained.
 pub mod config;
+/// Bytes ⇄ frames: SSE, media types, what leaves in one write.
+pub mod wire;
