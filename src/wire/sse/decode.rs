@@ -101,6 +101,9 @@ impl Decoder {
     /// Takes the next bytes of the body. The chunk before should have been read to its end with [`Self::next`];
     /// if it was not, its rest is copied.
     pub fn feed(&mut self, chunk: Bytes) {
+        if self.failed {
+            return;
+        }
         let rest = self.chunk.len() - self.at;
         if rest == 0 {
             self.chunk = chunk;
@@ -242,6 +245,9 @@ impl Decoder {
 
     /// Adds a piece of `chunk` to the value.
     fn append(&mut self, start: usize, end: usize) -> Result<(), FrameTooLarge> {
+        if start == end {
+            return Ok(());
+        }
         match &mut self.payload {
             Payload::Slice(slice) if slice.is_empty() => {
                 if end - start > self.limit {
