@@ -13,5 +13,7 @@
 pub mod agui;
 /// What can be configured, loaded, checked and explained.
 pub mod config;
-/// Events to events: the stages that a route configures, in their fixed order.
+/// Events → events: the stages that a route configures, in their fixed order.
 pub mod pipeline;
+/// Bytes ⇄ frames: SSE, media types, what leaves in one write.
+pub mod wire;
