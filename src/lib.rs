@@ -13,3 +13,5 @@
 pub mod agui;
 /// What can be configured, loaded, checked and explained.
 pub mod config;
+/// What is measured and logged.
+pub mod observe;
