@@ -2,18 +2,23 @@
 
 mod closed;
 mod code;
+mod delay;
 mod endpoint;
 mod exposition;
 mod families;
 mod handles;
 mod labels;
+pub mod log;
 mod metrics;
 mod process;
 mod route;
+mod run_log;
 mod tallies;
+mod trace;
 mod version;
 
 pub use code::Code;
+pub use delay::DelayStats;
 pub use endpoint::EndpointMetrics;
 pub use labels::{
     Attempt, Connect, Decision, Direction, Encoding, Outcome, Refusal, Reload, StatePatch,
@@ -21,4 +26,6 @@ pub use labels::{
 };
 pub use metrics::{HeldBytes, Metrics};
 pub use route::{ActiveRun, RouteMetrics};
+pub use run_log::RunRecord;
+pub use trace::TraceParent;
 pub use version::ClientVersion;
