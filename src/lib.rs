@@ -9,6 +9,8 @@
 //! the gateway reads. `agui`, `wire` and `pipeline` touch no socket, task, clock or log: bytes and the time
 //! come in as arguments, events and bytes go out.
 
+/// The operator's listener: health and metrics.
+pub mod admin;
 /// The protocol's nouns and rules: events, their kinds, run input, the life of a run.
 pub mod agui;
 /// What can be configured, loaded, checked and explained.
