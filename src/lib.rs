@@ -13,6 +13,8 @@
 pub mod agui;
 /// What can be configured, loaded, checked and explained.
 pub mod config;
+/// Metrics, the run log, traces.
+pub mod observe;
 /// Events → events: the stages that a route configures, in their fixed order.
 pub mod pipeline;
 /// Bytes ⇄ frames: SSE, media types, what leaves in one write.
