@@ -11,11 +11,13 @@
 
 /// The protocol's nouns and rules: events, their kinds, run input, the life of a run.
 pub mod agui;
+/// Bytes ⇄ frames: SSE, media types, what leaves in one write.
+pub mod wire;
+/// Events → events: the stages that a route configures, in their fixed order.
+pub mod pipeline;
 /// What can be configured, loaded, checked and explained.
 pub mod config;
 /// Metrics, the run log, traces.
 pub mod observe;
-/// Events → events: the stages that a route configures, in their fixed order.
-pub mod pipeline;
-/// Bytes ⇄ frames: SSE, media types, what leaves in one write.
-pub mod wire;
+/// Sockets: listeners, routes, agents, and the story of one run.
+pub mod gateway;

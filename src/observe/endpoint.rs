@@ -22,6 +22,12 @@ pub struct EndpointMetrics {
     ejections: Counter,
 }
 
+impl std::fmt::Debug for EndpointMetrics {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("EndpointMetrics").field("agent", &self.agent).field("endpoint", &self.endpoint).finish_non_exhaustive()
+    }
+}
+
 impl EndpointMetrics {
     pub(super) fn new(metrics: Metrics, agent: &str, endpoint: &str) -> Self {
         let registry = metrics.registry();

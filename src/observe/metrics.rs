@@ -53,6 +53,12 @@ struct Inner {
     stalls: Table<Box<str>, Arc<Seconds>>,
 }
 
+impl std::fmt::Debug for Metrics {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Metrics").finish_non_exhaustive()
+    }
+}
+
 impl Metrics {
     /// Metrics at zero, of a build with this version and source revision.
     pub fn new(version: &'static str, revision: &'static str) -> Self {

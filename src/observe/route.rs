@@ -47,6 +47,12 @@ pub struct RouteMetrics {
 /// The tool label of every call that the configuration does not name.
 const OTHER_TOOL: &str = "other";
 
+impl std::fmt::Debug for RouteMetrics {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RouteMetrics").field("route", &self.route).field("agent", &self.agent).finish_non_exhaustive()
+    }
+}
+
 impl RouteMetrics {
     pub(super) fn new(metrics: Metrics, route: &str, agent: &str) -> Self {
         let registry = metrics.registry();

@@ -1,0 +1,92 @@
+//! The bodies of answers: short texts of the gateway's own, bodies relayed as they come, and event streams.
+
+use std::{
+    pin::Pin,
+    rc::Rc,
+    task::{Context, Poll, ready},
+};
+
+use bytes::Bytes;
+use http_body::{Frame, SizeHint};
+
+use super::{drain::Ticket, link::Download, stream::EventStream};
+
+/// What breaks a body off.
+pub type Broken = Box<dyn std::error::Error + Send + Sync>;
+
+/// The body of an answer to a client. While it lives, its request is in flight.
+#[derive(Debug)]
+pub struct Body {
+    content: Content,
+    ticket: Option<Rc<Ticket>>,
+}
+
+#[derive(Debug)]
+enum Content {
+    Full(Option<Bytes>),
+    Relay(Box<Download>),
+    Stream(Box<EventStream>),
+}
+
+impl Body {
+    /// A text of the gateway's own.
+    pub fn full(text: Bytes) -> Self {
+        Content::Full(Some(text).filter(|text| !text.is_empty())).into()
+    }
+
+    /// An agent's body as it comes, with its trailers.
+    pub fn relay(download: Download) -> Self {
+        Content::Relay(Box::new(download)).into()
+    }
+
+    /// An agent's event stream.
+    pub fn stream(stream: Box<EventStream>) -> Self {
+        Content::Stream(stream).into()
+    }
+
+    /// Keeps this request in flight for as long as the body lives.
+    pub fn hold(&mut self, ticket: Rc<Ticket>) {
+        self.ticket = Some(ticket);
+    }
+}
+
+impl From<Content> for Body {
+    fn from(content: Content) -> Self {
+        Self { content, ticket: None }
+    }
+}
+
+impl http_body::Body for Body {
+    type Data = Bytes;
+    type Error = Broken;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
+        match &mut self.content {
+            Content::Full(text) => Poll::Ready(text.take().map(|text| Ok(Frame::data(text)))),
+            Content::Relay(download) => {
+                let frame = ready!(Pin::new(&mut **download).poll_frame(cx));
+                Poll::Ready(frame.map(|frame| frame.map_err(Broken::from)))
+            }
+            Content::Stream(stream) => {
+                let piece = ready!(stream.poll_piece(cx));
+                Poll::Ready(piece.map(|piece| piece.map(Frame::data)))
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match &self.content {
+            Content::Full(text) => text.is_none(),
+            Content::Relay(download) => download.is_end_stream(),
+            Content::Stream(_) => false,
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.content {
+            Content::Full(text) => SizeHint::with_exact(text.as_ref().map_or(0, |text| text.len() as u64)),
+            Content::Relay(download) => download.size_hint(),
+            Content::Stream(_) => SizeHint::default(),
+        }
+    }
+}

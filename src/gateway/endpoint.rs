@@ -1,0 +1,162 @@
+//! One url of an agent: a request for it comes in, a connection to it goes out, pooled or new. A pooled
+//! connection found dead is replaced without a word.
+
+use std::{
+    cell::RefCell,
+    future::poll_fn,
+    io,
+    rc::Rc,
+    sync::Arc,
+    task::{Context, Poll, Waker},
+    time::{Duration, Instant},
+};
+
+use http::{HeaderValue, Uri};
+use tokio::net::TcpStream;
+
+use super::link::{self, Http1, Http2, Link};
+use crate::{
+    config::AgentHttp,
+    observe::{Attempt, Connect, EndpointMetrics},
+};
+
+/// How long a connection is kept for the next request; agents close theirs later than this, mostly.
+const KEPT: Duration = Duration::from_secs(55);
+/// How many connections are kept at most, for each url and thread.
+const KEPT_COUNT: usize = 1024;
+
+/// One url of an agent, as one thread sees it.
+#[derive(Debug)]
+pub struct Endpoint {
+    uri: Uri,
+    label: Arc<str>,
+    host: String,
+    port: u16,
+    host_header: HeaderValue,
+    http: AgentHttp,
+    connect_limit: Duration,
+    metrics: Arc<EndpointMetrics>,
+    idle: RefCell<Vec<Box<Http1>>>,
+    shared: RefCell<Option<Http2>>,
+}
+
+/// Why there is no connection.
+#[derive(Debug)]
+pub enum NoLink {
+    /// Refused, unresolvable, or broken while it was made.
+    Refused,
+    /// Not there in time.
+    Timeout,
+}
+
+impl Endpoint {
+    /// An endpoint at `uri`, which has an authority, as the configuration makes sure.
+    pub fn new(uri: &Uri, http: AgentHttp, connect_limit: Duration, metrics: Arc<EndpointMetrics>) -> io::Result<Rc<Self>> {
+        let authority = uri.authority().ok_or_else(|| io::Error::other("an agent's url needs a host"))?;
+        let host_header = authority.as_str().rsplit_once('@').map_or(authority.as_str(), |(_, host)| host);
+        metrics.healthy(true);
+        Ok(Rc::new(Self {
+            host: authority.host().trim_matches(['[', ']']).to_owned(),
+            port: authority.port_u16().unwrap_or(80),
+            host_header: HeaderValue::from_str(host_header).map_err(io::Error::other)?,
+            label: Arc::from(uri.to_string()),
+            uri: uri.clone(),
+            http,
+            connect_limit,
+            metrics,
+            idle: RefCell::default(),
+            shared: RefCell::default(),
+        }))
+    }
+
+    /// The url, as configured.
+    pub fn uri(&self) -> &Uri {
+        &self.uri
+    }
+
+    /// The url as a label of metrics and logs.
+    pub fn label(&self) -> &Arc<str> {
+        &self.label
+    }
+
+    /// The `Host` that its requests carry.
+    pub fn host(&self) -> &HeaderValue {
+        &self.host_header
+    }
+
+    /// Whether requests for it are in HTTP/2, with whole urls.
+    pub fn is_http2(&self) -> bool {
+        self.http == AgentHttp::Two
+    }
+
+    /// A connection that works as far as one can tell, and whether it was used before.
+    pub async fn link(&self) -> Result<(Link, bool), NoLink> {
+        if self.is_http2() {
+            let shared = self.shared.borrow().clone();
+            if let Some(sender) = shared.filter(|sender| !sender.is_closed()) {
+                return Ok((Link::Http2(sender), true));
+            }
+        } else if let Some(link) = poll_fn(|cx| Poll::Ready(self.pooled(cx))).await {
+            return Ok((Link::Http1(link), true));
+        }
+        let begun = Instant::now();
+        let link = tokio::time::timeout(self.connect_limit, self.connect()).await;
+        let (result, link) = match link {
+            Ok(Ok(link)) => (Connect::Ok, Ok((link, false))),
+            Ok(Err(error)) => {
+                tracing::debug!(endpoint = %self.uri, %error, "agent did not take the connection");
+                let refused = error.kind() == io::ErrorKind::ConnectionRefused;
+                (if refused { Connect::Refused } else { Connect::Error }, Err(NoLink::Refused))
+            }
+            Err(_) => (Connect::Timeout, Err(NoLink::Timeout)),
+        };
+        self.metrics.connect(begun.elapsed(), result);
+        link
+    }
+
+    async fn connect(&self) -> io::Result<Link> {
+        let stream = TcpStream::connect((self.host.as_str(), self.port)).await?;
+        stream.set_nodelay(true)?;
+        keep_alive(&stream)?;
+        if self.is_http2() {
+            let sender = link::http2_over(stream).await.map_err(io::Error::other)?;
+            self.shared.replace(Some(sender.clone()));
+            return Ok(Link::Http2(sender));
+        }
+        Http1::over(stream).await.map(Link::Http1).map_err(io::Error::other)
+    }
+
+    fn pooled(&self, cx: &mut Context<'_>) -> Option<Box<Http1>> {
+        loop {
+            let mut link = self.idle.borrow_mut().pop()?;
+            if !link.is_older_than(KEPT) && link.is_usable(cx) {
+                return Some(link);
+            }
+        }
+    }
+
+    /// Keeps a connection for the next request.
+    pub fn keep(&self, link: Box<Http1>) {
+        let mut idle = self.idle.borrow_mut();
+        if idle.len() < KEPT_COUNT {
+            idle.push(link);
+        }
+    }
+
+    /// Lets go of the connections that are old or were closed from the other side.
+    pub fn sweep(&self) {
+        let mut cx = Context::from_waker(Waker::noop());
+        self.idle.borrow_mut().retain_mut(|link| !link.is_older_than(KEPT) && link.is_usable(&mut cx));
+    }
+
+    /// Counts what became of a request at this url.
+    pub fn attempted(&self, result: Attempt) {
+        self.metrics.attempts(result);
+    }
+}
+
+/// Has the system look after silent connections, so that a peer that vanished is noticed.
+pub fn keep_alive(stream: &TcpStream) -> io::Result<()> {
+    let every = socket2::TcpKeepalive::new().with_time(Duration::from_secs(60)).with_interval(Duration::from_secs(20));
+    socket2::SockRef::from(stream).set_tcp_keepalive(&every)
+}

@@ -1,0 +1,202 @@
+//! A connection to an agent's endpoint. Over HTTP/1.1 nobody else drives it: whoever waits for its answer or
+//! reads its body polls the connection in its own task, so no other task stands between the two sockets of a
+//! run. Over HTTP/2 many exchanges share one connection, which has a task of its own.
+
+use std::{
+    future::{Future, poll_fn},
+    pin::{Pin, pin},
+    rc::Rc,
+    task::{Context, Poll},
+    time::{Duration, Instant},
+};
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body::{Body, Frame, SizeHint};
+use hyper::{
+    body::Incoming,
+    client::conn::{TrySendError, http1, http2},
+};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::TcpStream;
+
+use super::{
+    endpoint::Endpoint,
+    upload::Upload,
+    worker::{Local, MAX_BUFFER},
+};
+
+/// An HTTP/1.1 connection, driven by its user.
+#[derive(Debug)]
+pub struct Http1 {
+    sender: http1::SendRequest<Upload>,
+    connection: http1::Connection<TokioIo<TcpStream>, Upload>,
+    closed: bool,
+    idle_since: Instant,
+}
+
+impl Http1 {
+    /// Speaks HTTP/1.1 over this socket.
+    pub async fn over(stream: TcpStream) -> hyper::Result<Box<Self>> {
+        let (sender, connection) = http1::Builder::new()
+            .max_buf_size(MAX_BUFFER)
+            .allow_obsolete_multiline_headers_in_responses(true)
+            .handshake(TokioIo::new(stream))
+            .await?;
+        Ok(Box::new(Self { sender, connection, closed: false, idle_since: Instant::now() }))
+    }
+
+    /// Moves bytes between the socket and those who wait. Ready: the connection is closed.
+    fn drive(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if !self.closed {
+            match Pin::new(&mut self.connection).poll(cx) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(_) => self.closed = true,
+            }
+        }
+        Poll::Ready(())
+    }
+
+    /// Whether another request may be sent over it, as far as its socket tells.
+    pub fn is_usable(&mut self, cx: &mut Context<'_>) -> bool {
+        self.drive(cx).is_pending() && self.sender.is_ready()
+    }
+
+    /// Whether it has been idle for longer than `limit`.
+    pub fn is_older_than(&self, limit: Duration) -> bool {
+        self.idle_since.elapsed() > limit
+    }
+}
+
+/// An HTTP/2 connection, shared.
+pub type Http2 = http2::SendRequest<Upload>;
+
+/// Speaks HTTP/2 over this socket, by prior knowledge.
+pub async fn http2_over(stream: TcpStream) -> hyper::Result<Http2> {
+    let (sender, connection) = http2::Builder::new(Local)
+        .timer(TokioTimer::new())
+        .keep_alive_interval(Duration::from_secs(20))
+        .max_send_buf_size(MAX_BUFFER)
+        .handshake(TokioIo::new(stream))
+        .await?;
+    tokio::task::spawn_local(async move {
+        if let Err(error) = connection.await {
+            tracing::debug!(%error, "connection to agent closed");
+        }
+    });
+    Ok(sender)
+}
+
+/// One connection, ready for a request.
+#[derive(Debug)]
+pub enum Link {
+    /// This exchange's own.
+    Http1(Box<Http1>),
+    /// Shared with others.
+    Http2(Http2),
+}
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub enum Unanswered {
+    /// The connection was dead before any byte of the request was on it: here it is again.
+    Unsent(Request<Upload>),
+    /// The connection broke after that; the agent may have acted.
+    Broken,
+}
+
+impl Link {
+    /// Sends a request and waits for the head of its answer. Dropping the future cancels the exchange.
+    pub async fn exchange(self, request: Request<Upload>, home: &Rc<Endpoint>) -> Result<Response<Download>, Unanswered> {
+        match self {
+            Self::Http1(mut link) => {
+                let mut answer = pin!(link.sender.try_send_request(request));
+                let answer = poll_fn(|cx| {
+                    if let Poll::Ready(answer) = answer.as_mut().poll(cx) {
+                        return Poll::Ready(answer.map_err(unanswered));
+                    }
+                    match link.drive(cx) {
+                        Poll::Pending => answer.as_mut().poll(cx).map_err(unanswered),
+                        Poll::Ready(()) => match answer.as_mut().poll(cx) {
+                            Poll::Ready(answer) => Poll::Ready(answer.map_err(unanswered)),
+                            Poll::Pending => Poll::Ready(Err(Unanswered::Broken)),
+                        },
+                    }
+                })
+                .await?;
+                let (head, incoming) = answer.into_parts();
+                let mut download = Download { incoming, link: Some((link, home.clone())) };
+                if download.incoming.is_end_stream() {
+                    poll_fn(|cx| Poll::Ready(download.settle(cx))).await;
+                }
+                Ok(Response::from_parts(head, download))
+            }
+            Self::Http2(mut sender) => {
+                if sender.ready().await.is_err() {
+                    return Err(Unanswered::Unsent(request));
+                }
+                let answer = sender.try_send_request(request).await.map_err(unanswered)?;
+                Ok(answer.map(|incoming| Download { incoming, link: None }))
+            }
+        }
+    }
+}
+
+fn unanswered(mut error: TrySendError<Request<Upload>>) -> Unanswered {
+    match error.take_message() {
+        Some(request) => Unanswered::Unsent(request),
+        None => Unanswered::Broken,
+    }
+}
+
+/// The body of an agent's answer. Reading it drives the connection; dropping it early closes that.
+#[derive(Debug)]
+pub struct Download {
+    incoming: Incoming,
+    link: Option<(Box<Http1>, Rc<Endpoint>)>,
+}
+
+impl Download {
+    /// The body is over: the connection goes back to its pool if it can be used again.
+    fn settle(&mut self, cx: &mut Context<'_>) {
+        if let Some((mut link, home)) = self.link.take()
+            && link.is_usable(cx)
+        {
+            link.idle_since = Instant::now();
+            home.keep(link);
+        }
+    }
+}
+
+impl Body for Download {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<hyper::Result<Frame<Bytes>>>> {
+        let this = self.get_mut();
+        if let Some((link, _)) = &mut this.link {
+            // What is read here is what the body gives below.
+            let _ = link.drive(cx);
+        }
+        let mut frame = Pin::new(&mut this.incoming).poll_frame(cx);
+        if frame.is_pending()
+            && let Some((link, _)) = &mut this.link
+        {
+            // The first poll of a body only says that someone wants it.
+            let _ = link.drive(cx);
+            frame = Pin::new(&mut this.incoming).poll_frame(cx);
+        }
+        if let Poll::Ready(None) = frame {
+            this.settle(cx);
+        }
+        frame
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.incoming.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.incoming.size_hint()
+    }
+}

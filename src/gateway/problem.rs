@@ -1,0 +1,126 @@
+//! What went wrong before a stream began comes in, an `application/problem+json` answer (RFC 9457) goes out.
+//! It says what to do and carries no inner detail.
+
+use bytes::Bytes;
+use http::{HeaderValue, Response, StatusCode, header};
+
+use super::body::Body;
+
+/// An error that is answered over HTTP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The status of the answer.
+    pub status: StatusCode,
+    /// Stable, for programs.
+    pub code: &'static str,
+    /// For people: what happened and what to do.
+    pub detail: &'static str,
+    /// Seconds after which it may be tried again.
+    pub retry_after: Option<u32>,
+    /// Whether the connection cannot be used again.
+    pub close: bool,
+}
+
+impl Problem {
+    const fn new(status: StatusCode, code: &'static str, detail: &'static str) -> Self {
+        Self { status, code, detail, retry_after: None, close: false }
+    }
+
+    /// No route for this host, path and headers.
+    pub const NOT_FOUND: Self =
+        Self::new(StatusCode::NOT_FOUND, "NOT_FOUND", "no route of this gateway has this host, path and headers");
+    /// A path that could climb out of its route.
+    pub const BAD_PATH: Self =
+        Self::new(StatusCode::BAD_REQUEST, "BAD_PATH", "the path has a `..` segment; ask for the path it leads to");
+    /// `Content-Length` and `Transfer-Encoding` at odds.
+    pub const BAD_FRAMING: Self = Self {
+        close: true,
+        ..Self::new(
+            StatusCode::BAD_REQUEST,
+            "BAD_FRAMING",
+            "a request has one Content-Length, or Transfer-Encoding: chunked, and never both",
+        )
+    };
+    /// `limits.body`.
+    pub const BODY_TOO_LARGE: Self = Self {
+        close: true,
+        ..Self::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "BODY_TOO_LARGE",
+            "the request's body is larger than this route takes; send a smaller one, or raise limits.body",
+        )
+    };
+    /// The body stopped coming.
+    pub const BODY_TIMEOUT: Self = Self {
+        close: true,
+        ..Self::new(StatusCode::REQUEST_TIMEOUT, "BODY_TIMEOUT", "the rest of the request's body did not come in time")
+    };
+    /// The body broke off, or was framed wrongly.
+    pub const BODY_BROKEN: Self = Self {
+        close: true,
+        ..Self::new(StatusCode::BAD_REQUEST, "BODY_BROKEN", "the request's body broke off or was framed wrongly")
+    };
+    /// The gateway is shutting down.
+    pub const DRAINING: Self = Self {
+        retry_after: Some(1),
+        close: true,
+        ..Self::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "GATEWAY_SHUTDOWN",
+            "this gateway is shutting down; send the request again, on a new connection",
+        )
+    };
+    /// No connection to the agent.
+    pub const UNREACHABLE: Self = Self::new(
+        StatusCode::BAD_GATEWAY,
+        "UPSTREAM_UNREACHABLE",
+        "the agent did not take the connection; the request was not sent and can be tried again",
+    );
+    /// No connection to the agent in time.
+    pub const CONNECT_TIMEOUT: Self = Self::new(
+        StatusCode::GATEWAY_TIMEOUT,
+        "UPSTREAM_UNREACHABLE",
+        "the agent did not take the connection in time; the request was not sent and can be tried again",
+    );
+    /// The agent closed the connection instead of answering.
+    pub const NO_ANSWER: Self = Self::new(
+        StatusCode::BAD_GATEWAY,
+        "UPSTREAM_TRUNCATED",
+        "the agent broke the connection before it answered; it may have acted on the request",
+    );
+    /// `timeouts.first_event`, before the agent's headers.
+    pub const FIRST_EVENT_TIMEOUT: Self = Self::new(
+        StatusCode::GATEWAY_TIMEOUT,
+        "FIRST_EVENT_TIMEOUT",
+        "the agent did not answer in time; it may still be acting on the request",
+    );
+    /// `timeouts.run`, before the agent's headers.
+    pub const RUN_TIMEOUT: Self = Self::new(
+        StatusCode::GATEWAY_TIMEOUT,
+        "RUN_TIMEOUT",
+        "the run took longer than this agent may take; it may still be acting on the request",
+    );
+
+    /// The answer.
+    pub fn into_response(self) -> Response<Body> {
+        let json = serde_json::json!({
+            "type": "about:blank",
+            "title": self.status.canonical_reason().unwrap_or("Error"),
+            "status": self.status.as_u16(),
+            "code": self.code,
+            "detail": self.detail,
+        });
+        let mut response = Response::new(Body::full(Bytes::from(json.to_string())));
+        *response.status_mut() = self.status;
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        if let Some(seconds) = self.retry_after {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        if self.close {
+            headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        response
+    }
+}

@@ -1,0 +1,276 @@
+//! The story of one run: a request comes in; it is admitted, sent to its agent, and answered with what the
+//! agent says. What is no run takes the same way and is relayed as it is.
+
+use std::{rc::Rc, sync::Arc, time::Instant};
+
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Version, header};
+use hyper::body::Incoming;
+
+use super::{
+    agent::{Agent, Errand, Failure},
+    body::Body,
+    endpoint::Endpoint,
+    headers::{self, Origin},
+    link::Download,
+    problem::Problem,
+    route,
+    site::Site,
+    socket::Line,
+    source::Source,
+    stream::{EventStream, Parts},
+    tally::Tally,
+    timers::Timers,
+    upload::{Intake, Upload},
+    worker::Worker,
+};
+use crate::{
+    agui::{Life, Text},
+    config::Fault,
+    observe::{Code, Outcome, Refusal, RunRecord, TraceParent},
+    wire::media,
+};
+
+/// The other end of a request.
+#[derive(Clone, Debug)]
+pub struct Peer {
+    /// Its address.
+    pub address: std::net::SocketAddr,
+    /// Its socket, if the request has it for itself.
+    pub line: Option<Rc<Line>>,
+}
+
+/// Answers one request.
+pub async fn answer(request: Request<Incoming>, peer: Peer, worker: Rc<Worker>) -> Response<Body> {
+    let ticket = Rc::new(worker.drain.ticket());
+    let story = match Story::admit(&request, peer, &worker) {
+        Ok(story) => story,
+        Err((problem, reason)) => {
+            worker.metrics.refused(reason);
+            worker.metrics.request(problem.status);
+            return problem.into_response();
+        }
+    };
+    let version = request.version();
+    let mut response = match story.send(request).await {
+        Ok((answer, endpoint)) => story.tell(answer, &endpoint).await,
+        Err(failure) => story.fails(failure),
+    };
+    *response.version_mut() = if version == Version::HTTP_2 { Version::HTTP_2 } else { Version::HTTP_11 };
+    story.site.metrics.request(response.status());
+    response.body_mut().hold(ticket);
+    response
+}
+
+/// What is known of one request and its run.
+struct Story {
+    worker: Rc<Worker>,
+    site: Rc<Site>,
+    peer: Peer,
+    origin: Origin,
+    trace: TraceParent,
+    starts_trace: bool,
+    client: std::net::IpAddr,
+    intake: Rc<Intake>,
+    received: Instant,
+}
+
+impl Story {
+    /// Finds the route of a request, or why it is not let in.
+    fn admit(request: &Request<Incoming>, peer: Peer, worker: &Rc<Worker>) -> Result<Self, (Problem, Refusal)> {
+        let received = Instant::now();
+        if worker.drain.deadline().is_some() {
+            return Err((Problem::DRAINING, Refusal::Draining));
+        }
+        let headers = request.headers();
+        if headers.contains_key(header::TRANSFER_ENCODING) && headers.contains_key(header::CONTENT_LENGTH) {
+            return Err((Problem::BAD_FRAMING, Refusal::Malformed));
+        }
+        if route::climbs(request.uri().path()) {
+            return Err((Problem::BAD_PATH, Refusal::Malformed));
+        }
+        let host = route::host_of(request.uri(), headers);
+        let site = worker
+            .sites
+            .iter()
+            .find(|site| route::serves(&site.config, host, request.uri().path(), headers))
+            .ok_or((Problem::NOT_FOUND, Refusal::NotFound))?;
+        let declared = headers.get(header::CONTENT_LENGTH).and_then(|n| n.to_str().ok()?.parse::<u64>().ok());
+        if declared.is_some_and(|length| length > site.config.limits.body) {
+            return Err((Problem::BODY_TOO_LARGE, Refusal::Body));
+        }
+        let address = peer.address.ip().to_canonical();
+        let origin = Origin {
+            peer: address,
+            trusted: worker.trusted_proxies.iter().any(|net| net.contains(&address)),
+            host: request
+                .uri()
+                .authority()
+                .and_then(|a| HeaderValue::from_str(a.as_str()).ok())
+                .or_else(|| headers.get(header::HOST).cloned()),
+            version: request.version(),
+        };
+        let trace = headers.get(TRACEPARENT).and_then(|value| TraceParent::parse(value.as_bytes()));
+        let readable = !headers.contains_key(header::CONTENT_ENCODING);
+        Ok(Self {
+            worker: worker.clone(),
+            site: site.clone(),
+            peer,
+            client: origin.client(headers, &worker.trusted_proxies),
+            origin,
+            starts_trace: trace.is_none(),
+            trace: trace.unwrap_or_else(TraceParent::start),
+            intake: Intake::new(site.config.limits.body, readable),
+            received,
+        })
+    }
+
+    fn agent(&self) -> &Agent {
+        &self.site.agent
+    }
+
+    /// Sends the input to the agent and waits for the head of the answer.
+    async fn send(&self, request: Request<Incoming>) -> Result<(Response<Download>, Rc<Endpoint>), Failure> {
+        let (mut head, body) = request.into_parts();
+        let rules = &self.agent().config.headers;
+        headers::toward_agent(&mut head.headers, &self.origin, rules);
+        if wants_a_stream(&head.method, &head.headers) {
+            head.headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        }
+        if self.starts_trace
+            && let Ok(value) = HeaderValue::from_str(&self.trace.to_string())
+        {
+            head.headers.remove(TRACESTATE);
+            head.headers.insert(TRACEPARENT, value);
+        }
+        let errand = Errand {
+            method: head.method,
+            rest: route::rest_of(&self.site.config.path, head.uri.path()).unwrap_or_default(),
+            query: head.uri.query(),
+            own_host: rules.set.iter().any(|(name, _)| name == header::HOST),
+            headers: head.headers,
+            upload: Upload::new(body, self.intake.clone()),
+            intake: self.intake.clone(),
+            received: self.received,
+        };
+        self.agent().send(errand).await
+    }
+
+    /// Answers with what the agent says.
+    async fn tell(&self, answer: Response<Download>, endpoint: &Endpoint) -> Response<Body> {
+        let is_run = self.intake.is_run();
+        let content_type = answer.headers().get(header::CONTENT_TYPE);
+        let is_stream = content_type.is_some_and(|value| media::is_event_stream(value.as_bytes()));
+        if is_stream && answer.status().is_success() {
+            return self.stream(answer, endpoint, is_run).await;
+        }
+        if is_run {
+            if self.site.config.on_error.status == Fault::RunError {
+                return self.error_stream(Code::UpstreamStatus, Outcome::AgentStatus, Some(endpoint.label().clone()));
+            }
+            self.count(Outcome::AgentStatus, None, Some(endpoint.label().clone()));
+        }
+        let (mut head, download) = answer.into_parts();
+        headers::strip_hop_by_hop(&mut head.headers);
+        Response::from_parts(head, Body::relay(download))
+    }
+
+    /// Answers with an event stream.
+    async fn stream(&self, answer: Response<Download>, endpoint: &Endpoint, is_run: bool) -> Response<Body> {
+        let (mut head, source) = Source::of(answer).await;
+        if is_run {
+            headers::of_run(&mut head.headers, EVENT_STREAM);
+        } else {
+            headers::of_stream(&mut head.headers);
+        }
+        let parts = self.parts(source, is_run, Some(endpoint.label().clone()));
+        Response::from_parts(head, Body::stream(EventStream::new(parts)))
+    }
+
+    /// Answers with a stream of one `RUN_ERROR`.
+    fn error_stream(&self, code: Code, outcome: Outcome, endpoint: Option<Arc<str>>) -> Response<Body> {
+        let parts = self.parts(Source::Empty, true, endpoint);
+        let mut response = Response::new(Body::stream(EventStream::of_error(parts, code, outcome)));
+        headers::of_run(response.headers_mut(), EVENT_STREAM);
+        response
+    }
+
+    fn parts(&self, source: Source, is_run: bool, endpoint: Option<Arc<str>>) -> Parts {
+        let config = &self.site.config;
+        let sent = self.intake.moved_at();
+        Parts {
+            source,
+            is_run,
+            frame_limit: config.limits.frame,
+            pipeline: self.site.recipe.build(),
+            encoder: self.site.encoder.clone(),
+            truncated: config.on_error.truncated,
+            timers: Timers::new(&self.agent().config.timeouts, config.keepalive, self.received, sent),
+            tally: self.tally(endpoint),
+            line: self.peer.line.clone(),
+            drain: self.worker.drain.clone(),
+        }
+    }
+
+    fn tally(&self, endpoint: Option<Arc<str>>) -> Tally {
+        let mut record = RunRecord::new(self.site.name.clone(), self.agent().name.clone());
+        let input = self.intake.run().unwrap_or_default();
+        let value = |text: Option<Text>| text.map(|text| text.value);
+        record.endpoint = endpoint;
+        record.thread_id = value(input.thread_id);
+        record.run_id = value(input.run_id);
+        record.parent_run_id = value(input.parent_run_id);
+        record.client_version = value(input.protocol_version);
+        record.client_address = Some(self.client);
+        record.trace = Some(self.trace.clone());
+        Tally::new(self.worker.metrics.clone(), self.site.metrics.clone(), record, self.received)
+    }
+
+    /// Answers that there is no answer.
+    fn fails(&self, failure: Failure) -> Response<Body> {
+        let (problem, outcome) = match failure {
+            Failure::Unreachable => (Problem::UNREACHABLE, Some((Code::UpstreamUnreachable, Outcome::AgentUnreachable))),
+            Failure::ConnectTimeout => {
+                (Problem::CONNECT_TIMEOUT, Some((Code::UpstreamUnreachable, Outcome::AgentUnreachable)))
+            }
+            Failure::FirstEventTimeout => {
+                (Problem::FIRST_EVENT_TIMEOUT, Some((Code::FirstEventTimeout, Outcome::TimeoutFirstEvent)))
+            }
+            Failure::RunTimeout => (Problem::RUN_TIMEOUT, Some((Code::RunTimeout, Outcome::TimeoutRun))),
+            Failure::Broken => (Problem::NO_ANSWER, Some((Code::UpstreamTruncated, Outcome::Truncated))),
+            Failure::BodyTimeout => (Problem::BODY_TIMEOUT, None),
+            Failure::BodyTooLarge => (Problem::BODY_TOO_LARGE, None),
+            Failure::BodyBroken => (Problem::BODY_BROKEN, None),
+        };
+        match outcome {
+            Some((code, outcome)) if self.intake.is_run() => self.count(outcome, Some(code), None),
+            Some(_) => {}
+            None => {
+                let body = failure == Failure::BodyTooLarge;
+                self.worker.metrics.refused(if body { Refusal::Body } else { Refusal::Malformed });
+            }
+        }
+        problem.into_response()
+    }
+
+    /// Counts a run that never had a stream.
+    fn count(&self, outcome: Outcome, code: Option<Code>, endpoint: Option<Arc<str>>) {
+        let mut tally = self.tally(endpoint);
+        tally.begin();
+        if let Some(code) = code {
+            tally.stopped(code, outcome);
+        }
+        tally.over(Life::Fresh, outcome);
+    }
+}
+
+const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
+const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
+
+const EVENT_STREAM: &str = "text/event-stream";
+
+/// Whether an event stream may come of this request, so that its answer should not be compressed.
+fn wants_a_stream(method: &Method, headers: &HeaderMap) -> bool {
+    let accept = headers.get_all(header::ACCEPT).iter().map(HeaderValue::as_bytes);
+    *method == Method::POST || media::Accept::of(accept, EVENT_STREAM).is_named()
+}
+

@@ -1,0 +1,131 @@
+//! A client's socket comes in, the same goes out, observed: when it was last written to, how long it would
+//! not take more, and when to give up on it. The bytes are not touched.
+
+use std::{
+    cell::Cell,
+    io,
+    pin::Pin,
+    rc::Rc,
+    task::{Context, Poll},
+    time::{Duration, Instant},
+};
+
+use hyper::rt::{Read, ReadBufCursor, Write};
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+
+use super::alarm::Alarm;
+
+/// What is seen of one client's socket, shared between it and the run that writes to it.
+#[derive(Debug, Default)]
+pub struct Line {
+    watching: Cell<bool>,
+    wrote_at: Cell<Option<Instant>>,
+    stalled_at: Cell<Option<Instant>>,
+    stalled: Cell<Duration>,
+    give_up: Cell<Option<Instant>>,
+}
+
+impl Line {
+    /// Wants to know when the socket next takes bytes.
+    pub fn watch(&self) {
+        self.watching.set(true);
+    }
+
+    /// When the socket took bytes after [`Line::watch`]; once for each call of that.
+    pub fn wrote(&self) -> Option<Instant> {
+        self.wrote_at.take()
+    }
+
+    /// The time spent waiting for the client to read, since the last call.
+    pub fn stalled(&self) -> Duration {
+        self.stalled.take()
+    }
+
+    /// A client that takes nothing more at this time is cut off; `None`: it may wait.
+    ///
+    /// While the socket is full nobody asks the run for more, so its own timers cannot end it.
+    pub fn give_up_at(&self, at: Option<Instant>) {
+        self.give_up.set(at);
+    }
+
+    fn taken(&self) {
+        if let Some(since) = self.stalled_at.take() {
+            self.stalled.set(self.stalled.get() + since.elapsed());
+        }
+        if self.watching.replace(false) {
+            self.wrote_at.set(Some(Instant::now()));
+        }
+    }
+
+    fn full(&self) {
+        if self.stalled_at.get().is_none() {
+            self.stalled_at.set(Some(Instant::now()));
+        }
+    }
+}
+
+/// A client's socket and its [`Line`].
+#[derive(Debug)]
+pub struct ClientSocket {
+    io: TokioIo<TcpStream>,
+    line: Rc<Line>,
+    alarm: Alarm,
+}
+
+impl ClientSocket {
+    /// Observes this socket.
+    pub fn new(stream: TcpStream, line: Rc<Line>) -> Self {
+        Self { io: TokioIo::new(stream), line, alarm: Alarm::default() }
+    }
+
+    fn seen(&mut self, result: Poll<io::Result<usize>>, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        match result {
+            Poll::Ready(Ok(_)) => self.line.taken(),
+            Poll::Ready(Err(_)) => {}
+            Poll::Pending => {
+                self.line.full();
+                if let Some(at) = self.line.give_up.get()
+                    && self.alarm.poll(at, cx).is_ready()
+                {
+                    return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+                }
+            }
+        }
+        result
+    }
+}
+
+impl Read for ClientSocket {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: ReadBufCursor<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_read(cx, buf)
+    }
+}
+
+impl Write for ClientSocket {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        let result = Pin::new(&mut self.io).poll_write(cx, buf);
+        self.seen(result, cx)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let result = Pin::new(&mut self.io).poll_write_vectored(cx, bufs);
+        self.seen(result, cx)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.io.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_shutdown(cx)
+    }
+}

@@ -1,0 +1,382 @@
+//! An agent's event stream comes in, what the client reads goes out: decode, push through the pipeline,
+//! encode, until the stream is over, and then say how it ended. Everything happens in the client's own task:
+//! the client not reading holds the agent back, and the client leaving drops all of it.
+
+use std::{
+    pin::Pin,
+    rc::Rc,
+    task::{Context, Poll},
+    time::Instant,
+};
+
+use bytes::Bytes;
+use http_body::Body as _;
+
+use super::{
+    alarm::Alarm,
+    body::Broken,
+    drain::{Drain, Registration},
+    socket::Line,
+    source::Source,
+    tally::Tally,
+    timers::{Due, Timers},
+};
+use crate::{
+    agui::{Event, EventKind, Life, json},
+    config::Fault,
+    observe::{Code, Outcome},
+    pipeline::{End, Pipeline, Sink},
+    wire::{
+        Batch,
+        sse::{Decoder, Encoder, Frame},
+    },
+};
+
+/// Events are handed on before more are read once this many bytes are waiting.
+const FULL: usize = 64 * 1024;
+
+/// What a stream is made of. Nothing has been read of it yet.
+pub struct Parts {
+    /// The agent's body.
+    pub source: Source,
+    /// Whether the request's body was the input of a run; else the first event decides.
+    pub is_run: bool,
+    /// The largest event, in bytes.
+    pub frame_limit: usize,
+    /// What becomes of each event.
+    pub pipeline: Pipeline,
+    /// How events are written.
+    pub encoder: Encoder,
+    /// What a stream without a terminal event ends with.
+    pub truncated: Fault,
+    /// The clocks.
+    pub timers: Timers,
+    /// What is measured.
+    pub tally: Tally,
+    /// The client's socket, if it is this stream's alone.
+    pub line: Option<Rc<Line>>,
+    /// The order to shut down.
+    pub drain: Rc<Drain>,
+}
+
+/// The body of an answer that is an event stream.
+pub struct EventStream {
+    source: Option<Source>,
+    phase: Phase,
+    decoder: Decoder,
+    frame_limit: usize,
+    pipeline: Pipeline,
+    sink: Sink,
+    encoder: Encoder,
+    out: Batch,
+    life: Life,
+    truncated: Fault,
+    timers: Timers,
+    alarm: Alarm,
+    tally: Tally,
+    line: Option<Rc<Line>>,
+    drain: Rc<Drain>,
+    registration: Option<Registration>,
+    broken: bool,
+}
+
+/// What the stream has turned out to be.
+#[derive(Debug)]
+enum Phase {
+    /// Not known before its first event, which is not whole yet; these are the bytes so far.
+    Undecided(Vec<Bytes>),
+    /// AG-UI: judged, measured, ended properly.
+    Run,
+    /// Something else: passed on untouched.
+    Foreign,
+    /// Nothing more is read.
+    Over,
+}
+
+impl std::fmt::Debug for EventStream {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("EventStream").field("phase", &self.phase).field("life", &self.life).finish_non_exhaustive()
+    }
+}
+
+impl EventStream {
+    /// A stream that is yet to be read.
+    pub fn new(parts: Parts) -> Box<Self> {
+        let mut stream = Box::new(Self {
+            source: Some(parts.source),
+            phase: Phase::Undecided(Vec::new()),
+            decoder: Decoder::new(parts.frame_limit),
+            frame_limit: parts.frame_limit,
+            pipeline: parts.pipeline,
+            sink: Sink::default(),
+            encoder: parts.encoder,
+            out: Batch::new(),
+            life: Life::default(),
+            truncated: parts.truncated,
+            timers: parts.timers,
+            alarm: Alarm::default(),
+            tally: parts.tally,
+            line: parts.line,
+            drain: parts.drain,
+            registration: None,
+            broken: false,
+        });
+        if parts.is_run {
+            stream.becomes_a_run();
+        }
+        stream
+    }
+
+    /// A stream of one `RUN_ERROR`, in place of an answer that is none.
+    pub fn of_error(parts: Parts, code: Code, outcome: Outcome) -> Box<Self> {
+        let mut stream = Self::new(parts);
+        stream.stop(End::Stopped, Some((code, outcome)), Instant::now());
+        stream
+    }
+
+    /// The next bytes for the client: whole events, all that are ready.
+    pub fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Broken>>> {
+        if let Some(piece) = self.out.pop() {
+            return Poll::Ready(Some(Ok(piece)));
+        }
+        self.tally.delivered(self.line.as_deref());
+        let read_at = self.read_what_is_ready(cx);
+        self.look_at_the_clock(cx, read_at);
+        self.tally.holds(self.decoder.held() + self.pipeline.held() + self.out.len());
+        if let Some(piece) = self.out.pop() {
+            self.tally.handed_over(read_at, self.line.as_deref());
+            return Poll::Ready(Some(Ok(piece)));
+        }
+        if !matches!(self.phase, Phase::Over) {
+            return Poll::Pending;
+        }
+        self.registration = None;
+        Poll::Ready(std::mem::take(&mut self.broken).then(|| Err("the agent's stream broke off".into())))
+    }
+
+    /// Reads until nothing is ready, or enough is; the time of the first bytes, if there were any.
+    fn read_what_is_ready(&mut self, cx: &mut Context<'_>) -> Option<Instant> {
+        let mut read_at = None;
+        while self.out.len() < FULL {
+            let Some(source) = &mut self.source else { break };
+            let frame = match Pin::new(source).poll_frame(cx) {
+                Poll::Pending => break,
+                Poll::Ready(frame) => frame,
+            };
+            let at = *read_at.get_or_insert_with(Instant::now);
+            match frame {
+                Some(Ok(frame)) => {
+                    if let Ok(data) = frame.into_data() {
+                        self.read(data, at);
+                    }
+                }
+                Some(Err(error)) => {
+                    tracing::debug!(%error, "agent's stream broke off");
+                    self.closed(End::Broken, at);
+                }
+                None => self.closed(End::Closed, at),
+            }
+        }
+        read_at
+    }
+
+    fn read(&mut self, data: Bytes, at: Instant) {
+        match &mut self.phase {
+            Phase::Foreign => return self.out.push(data),
+            Phase::Over => return,
+            Phase::Undecided(held) => held.push(data.clone()),
+            Phase::Run => self.timers.bytes(at),
+        }
+        self.decoder.feed(data);
+        loop {
+            match (self.decoder.next(), &self.phase) {
+                (Ok(Some(frame)), Phase::Run) => self.take(frame, at),
+                (Ok(Some(frame)), Phase::Undecided(_)) => {
+                    if Event::new(frame.data.clone(), None).kind() == EventKind::Other {
+                        return self.is_foreign();
+                    }
+                    self.becomes_a_run();
+                    self.timers.bytes(at);
+                    self.take(frame, at);
+                }
+                (Ok(None), Phase::Undecided(held)) => {
+                    if held.iter().map(Bytes::len).sum::<usize>() > self.frame_limit {
+                        self.is_foreign();
+                    }
+                    return;
+                }
+                (Err(_), Phase::Undecided(_)) => return self.is_foreign(),
+                (Err(_), Phase::Run) => {
+                    return self.stop(End::Stopped, Some((Code::FrameTooLarge, Outcome::Violation)), at);
+                }
+                _ => return,
+            }
+        }
+    }
+
+    fn becomes_a_run(&mut self) {
+        self.phase = Phase::Run;
+        self.tally.begin();
+        if let Some(line) = &self.line {
+            line.give_up_at(self.timers.run_ends());
+        }
+    }
+
+    fn is_foreign(&mut self) {
+        if let Phase::Undecided(held) = std::mem::replace(&mut self.phase, Phase::Foreign) {
+            held.into_iter().for_each(|bytes| self.out.push(bytes));
+        }
+    }
+
+    fn take(&mut self, frame: Frame, at: Instant) {
+        let event = Event::new(frame.data, frame.canonical);
+        self.timers.event(at);
+        self.tally.read(&event, at);
+        if self.pipeline.is_empty() {
+            return self.send(event, at);
+        }
+        self.pipeline.event(event, at, &mut self.sink);
+        self.send_what_came_out(at);
+    }
+
+    fn send_what_came_out(&mut self, at: Instant) {
+        for dropped in self.sink.dropped.drain(..) {
+            self.tally.dropped(&dropped);
+        }
+        let mut events = std::mem::take(&mut self.sink.events);
+        for event in events.drain(..) {
+            self.send(event, at);
+        }
+        self.sink.events = events;
+    }
+
+    fn send(&mut self, event: Event, at: Instant) {
+        self.life = self.life.after(event.kind());
+        self.tally.sent(&event);
+        self.timers.wrote(at, self.life.owes_an_end());
+        let (text, frame) = event.into_parts();
+        self.encoder.event(&text, frame, &mut self.out);
+    }
+
+    /// The agent's body is over.
+    fn closed(&mut self, how: End, at: Instant) {
+        match self.phase {
+            Phase::Run => {}
+            Phase::Over => return,
+            Phase::Undecided(_) | Phase::Foreign => {
+                self.is_foreign();
+                self.broken = how == End::Broken;
+                self.phase = Phase::Over;
+                self.source = None;
+                return;
+            }
+        }
+        let pass = self.truncated == Fault::Pass;
+        if how == End::Closed
+            && let Ok(Some(frame)) = self.decoder.finish()
+            && (pass || !frame.unterminated || json::is_whole(&frame.data))
+        {
+            self.take(frame, at);
+        }
+        self.broken = pass && how == End::Broken && self.life.owes_an_end();
+        if pass {
+            self.tally.ended(Outcome::Truncated, self.life);
+        }
+        let error = (!pass).then_some((Code::UpstreamTruncated, Outcome::Truncated));
+        self.stop(how, error, at);
+    }
+
+    /// Nothing more is read. What is held comes out, and one `RUN_ERROR` if the run has not ended.
+    fn stop(&mut self, how: End, error: Option<(Code, Outcome)>, at: Instant) {
+        self.source = None;
+        self.phase = Phase::Over;
+        if let Some((code, outcome)) = error
+            && self.life.owes_an_end()
+        {
+            self.tally.stopped(code, outcome);
+            let event = Event::run_error(code.message(), code.as_str());
+            self.pipeline.event(event, at, &mut self.sink);
+        }
+        self.pipeline.end(how, at, &mut self.sink);
+        self.send_what_came_out(at);
+    }
+
+    /// Does what is due. `read_at`: bytes came just now, at this time.
+    fn look_at_the_clock(&mut self, cx: &mut Context<'_>, read_at: Option<Instant>) {
+        while let Some((at, due)) = self.next_due() {
+            let now = match read_at {
+                // More will be asked for at once: the alarm is for a stream that waits.
+                Some(now) if !self.out.is_empty() => {
+                    if at > now {
+                        return;
+                    }
+                    now
+                }
+                _ => match self.alarm.poll(at, cx) {
+                    Poll::Pending => break,
+                    Poll::Ready(()) => Instant::now(),
+                },
+            };
+            self.is_due(due, now);
+        }
+        if self.registration.is_none() && matches!(self.phase, Phase::Run | Phase::Undecided(_)) {
+            self.registration = Some(self.drain.register(cx.waker()));
+        }
+    }
+
+    fn next_due(&self) -> Option<(Instant, Wake)> {
+        if !matches!(self.phase, Phase::Run) {
+            let draining = matches!(self.phase, Phase::Undecided(_) | Phase::Foreign);
+            return self.drain.deadline().filter(|_| draining).map(|at| (at, Wake::Drain));
+        }
+        let stage = self.pipeline.deadline().map(|at| (at, Wake::Stage));
+        let drain = self.drain.deadline().map(|at| (at, Wake::Drain));
+        let limit = self.timers.next().map(|(at, due)| (at, Wake::Limit(due)));
+        [stage, drain, limit].into_iter().flatten().min_by_key(|(at, _)| *at)
+    }
+
+    fn is_due(&mut self, wake: Wake, now: Instant) {
+        let (code, outcome) = match wake {
+            Wake::Stage => {
+                self.pipeline.wake(now, &mut self.sink);
+                return self.send_what_came_out(now);
+            }
+            Wake::Limit(Due::Keepalive) => {
+                self.encoder.keepalive(&mut self.out);
+                self.tally.kept_alive();
+                return self.timers.wrote(now, true);
+            }
+            Wake::Drain if !matches!(self.phase, Phase::Run) => {
+                self.is_foreign();
+                self.broken = true;
+                self.phase = Phase::Over;
+                self.source = None;
+                return;
+            }
+            Wake::Drain => (Code::GatewayShutdown, Outcome::Drained),
+            Wake::Limit(Due::Run) => (Code::RunTimeout, Outcome::TimeoutRun),
+            Wake::Limit(Due::FirstEvent) => (Code::FirstEventTimeout, Outcome::TimeoutFirstEvent),
+            Wake::Limit(Due::Idle | Due::Progress) => (Code::IdleTimeout, Outcome::TimeoutIdle),
+        };
+        self.stop(End::Stopped, Some((code, outcome)), now);
+    }
+}
+
+/// What a stream waits for.
+#[derive(Clone, Copy, Debug)]
+enum Wake {
+    Stage,
+    Drain,
+    Limit(Due),
+}
+
+impl Drop for EventStream {
+    fn drop(&mut self) {
+        if let Some(line) = &self.line {
+            line.give_up_at(None);
+        }
+        self.tally.delivered(self.line.as_deref());
+        let late = self.timers.run_ends().is_some_and(|at| at <= Instant::now());
+        self.tally.over(self.life, if late { Outcome::TimeoutRun } else { Outcome::ClientGone });
+    }
+}

@@ -1,0 +1,326 @@
+//! What a run measures: its events and moments come in, metrics and its line in the run log go out. Counts are
+//! kept on the run's own thread and handed over about once a second, so that no event touches what threads
+//! share.
+
+use std::{
+    borrow::Cow,
+    collections::VecDeque,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use super::{socket::Line, usage};
+use crate::{
+    agui::{Event, EventKind, Life},
+    observe::{
+        ActiveRun, ClientVersion, Code, Decision, Direction, Encoding, Metrics, Outcome, RouteMetrics, RunRecord,
+    },
+    pipeline::Dropped,
+};
+
+/// How long counts may stay on the run.
+const HAND_OVER: Duration = Duration::from_secs(1);
+/// How many tool calls are timed at once; the oldest is forgotten for another.
+const TIMED_CALLS: usize = 64;
+
+/// The figures of one stream.
+pub struct Tally {
+    metrics: Metrics,
+    route: Arc<RouteMetrics>,
+    active: Option<ActiveRun>,
+    record: Box<RunRecord>,
+    received: Instant,
+    read: Counts,
+    sent: Counts,
+    handed_over: Instant,
+    unwritten: Option<(Instant, usize)>,
+    fresh: usize,
+    last_event: Option<Instant>,
+    calls: VecDeque<(String, Instant)>,
+    billed: bool,
+    outcome: Option<Outcome>,
+    past: Vec<Outcome>,
+    /// What was left out and is named already: each shape once, a closed set.
+    named: Vec<(&'static str, EventKind)>,
+    held: usize,
+    over: bool,
+}
+
+/// Events and bytes of one direction.
+#[derive(Debug)]
+struct Counts {
+    /// Not handed over yet, by kind.
+    fresh: [u32; EventKind::COUNT],
+    fresh_bytes: u64,
+    events: u64,
+    bytes: u64,
+}
+
+impl Counts {
+    fn new() -> Self {
+        Self { fresh: [0; EventKind::COUNT], fresh_bytes: 0, events: 0, bytes: 0 }
+    }
+
+    fn add(&mut self, event: &Event) {
+        let bytes = event.text().len() as u64;
+        self.fresh[event.kind().index()] += 1;
+        self.fresh_bytes += bytes;
+        self.events += 1;
+        self.bytes += bytes;
+    }
+
+    fn hand_over(&mut self, route: &RouteMetrics, direction: Direction) {
+        if self.fresh_bytes == 0 {
+            return;
+        }
+        for (kind, count) in EventKind::ALL.iter().zip(&mut self.fresh) {
+            if *count > 0 {
+                route.events(direction, *kind, u64::from(std::mem::take(count)));
+            }
+        }
+        route.event_bytes(direction, Encoding::Sse, std::mem::take(&mut self.fresh_bytes));
+    }
+}
+
+impl Tally {
+    /// Nothing has happened yet since the request was read at `received`.
+    ///
+    /// `record` holds what is known of the run before its stream begins.
+    pub fn new(metrics: Metrics, route: Arc<RouteMetrics>, record: RunRecord, received: Instant) -> Self {
+        Self {
+            metrics,
+            route,
+            active: None,
+            record: Box::new(record),
+            received,
+            read: Counts::new(),
+            sent: Counts::new(),
+            handed_over: received,
+            unwritten: None,
+            fresh: 0,
+            last_event: None,
+            calls: VecDeque::new(),
+            billed: false,
+            outcome: None,
+            past: Vec::new(),
+            named: Vec::new(),
+            held: 0,
+            over: false,
+        }
+    }
+
+    /// It is a run.
+    pub fn begin(&mut self) {
+        self.active.get_or_insert_with(|| self.route.active());
+    }
+
+    /// An event came from the agent.
+    pub fn read(&mut self, event: &Event, at: Instant) {
+        self.read.add(event);
+        match self.last_event.replace(at) {
+            Some(last) => self.record.max_gap = self.record.max_gap.max(Some(at - last)),
+            None => {
+                self.record.first_event = Some(at - self.received);
+                self.route.first_event(at - self.received);
+            }
+        }
+        let kind = event.kind();
+        if self.record.first_content.is_none() && kind.is_content() {
+            self.record.first_content = Some(at - self.received);
+            self.route.first_content(at - self.received);
+        }
+        match kind {
+            EventKind::RunStarted => self.run_started(event),
+            EventKind::RunFinished => {
+                self.outcome = Some(usage::outcome(event));
+                self.bill(event);
+            }
+            EventKind::RunError => {
+                self.outcome = Some(Outcome::AgentError);
+                self.record.code = event.string("code").map(Cow::into_owned);
+                self.bill(event);
+            }
+            EventKind::ToolCallStart | EventKind::ToolCallChunk | EventKind::ToolCallResult => self.tool_call(event, at),
+            _ => {}
+        }
+    }
+
+    fn run_started(&mut self, event: &Event) {
+        if let Some(outcome) = self.outcome.take() {
+            self.log(outcome);
+            self.past.push(outcome);
+        }
+        self.record.code = None;
+        self.billed = false;
+        let record = &mut *self.record;
+        for (name, place) in [
+            ("threadId", &mut record.thread_id),
+            ("runId", &mut record.run_id),
+            ("parentRunId", &mut record.parent_run_id),
+            ("protocolVersion", &mut record.agent_version),
+        ] {
+            if let Some(text) = event.string(name) {
+                *place = Some(text.into_owned());
+            }
+        }
+    }
+
+    /// Adds up usage, once a run: a late `RUN_ERROR` may tell the same again.
+    fn bill(&mut self, event: &Event) {
+        let Some(tokens) = usage::Tokens::of(event).filter(|_| !self.billed) else { return };
+        self.billed = true;
+        for (kind, n) in tokens.each() {
+            self.route.tokens(kind, n);
+            let sum = &mut self.record.tokens[kind.index()];
+            *sum = sum.saturating_add(n);
+        }
+    }
+
+    fn tool_call(&mut self, event: &Event, at: Instant) {
+        let Some(id) = event.string("toolCallId") else { return };
+        let known = self.calls.iter().position(|(call, _)| *call == id);
+        match event.kind() {
+            EventKind::ToolCallResult => {
+                if let Some((_, begun)) = known.and_then(|place| self.calls.remove(place)) {
+                    self.route.tool_call_duration(at - begun);
+                }
+            }
+            EventKind::ToolCallChunk if known.is_some() || event.member("toolCallName").is_none() => {}
+            _ => {
+                self.record.tool_calls += 1;
+                self.route.tool_call(Decision::Allowed);
+                if self.calls.len() == TIMED_CALLS {
+                    self.calls.pop_front();
+                }
+                if id.len() <= 256 {
+                    self.calls.push_back((id.into(), at));
+                }
+            }
+        }
+    }
+
+    /// An event goes to the client.
+    pub fn sent(&mut self, event: &Event) {
+        self.sent.add(event);
+        self.fresh += 1;
+    }
+
+    /// A stage left something out. Each shape is logged once a run.
+    pub fn dropped(&mut self, dropped: &Dropped) {
+        let shape = (dropped.reason, dropped.kind);
+        if !self.named.contains(&shape) {
+            self.named.push(shape);
+            let (stage, reason, kind) = (dropped.stage, dropped.reason, dropped.kind.as_str());
+            tracing::info!(stage, reason, r#type = kind, run_id = self.record.run_id, "left out of the run");
+        }
+        self.record.dropped += 1;
+        self.route.dropped(dropped.stage, dropped.reason, 1);
+    }
+
+    /// A comment goes to a quiet client.
+    pub fn kept_alive(&self) {
+        self.route.keepalives(1);
+    }
+
+    /// The events sent since the last call, read at `read_at`, are on their way to the client.
+    pub fn handed_over(&mut self, read_at: Option<Instant>, line: Option<&Line>) {
+        let events = std::mem::take(&mut self.fresh);
+        let Some(read_at) = read_at.filter(|_| events > 0) else { return };
+        match (line, &mut self.unwritten) {
+            (Some(_), Some((_, waiting))) => *waiting += events,
+            (Some(line), none) => {
+                *none = Some((read_at, events));
+                line.watch();
+            }
+            (None, _) => self.delayed(read_at.elapsed(), events),
+        }
+        if read_at.duration_since(self.handed_over) > HAND_OVER {
+            self.handed_over = read_at;
+            self.hand_over();
+        }
+    }
+
+    /// Looks whether the client's socket has taken what was handed over.
+    pub fn delivered(&mut self, line: Option<&Line>) {
+        let Some(line) = line else { return };
+        if let Some(wrote_at) = line.wrote()
+            && let Some((read_at, events)) = self.unwritten.take()
+        {
+            self.delayed(wrote_at.saturating_duration_since(read_at), events);
+        }
+        let stalled = line.stalled();
+        if !stalled.is_zero() {
+            self.route.client_stall(stalled);
+        }
+    }
+
+    fn delayed(&mut self, delay: Duration, events: usize) {
+        self.record.delay.add(delay, events);
+        self.route.event_delay(delay, events);
+    }
+
+    fn hand_over(&mut self) {
+        self.read.hand_over(&self.route, Direction::In);
+        self.sent.hand_over(&self.route, Direction::Out);
+    }
+
+    /// The bytes that are held for this stream now.
+    pub fn holds(&mut self, bytes: usize) {
+        if bytes != self.held {
+            let held = self.metrics.held_bytes();
+            held.add(bytes);
+            held.sub(std::mem::replace(&mut self.held, bytes));
+        }
+    }
+
+    /// The gateway ends the run.
+    pub fn stopped(&mut self, code: Code, outcome: Outcome) {
+        self.outcome = Some(outcome);
+        self.record.code = Some(code.as_str().into());
+    }
+
+    /// The stream is over without a word of the gateway's: this was its outcome, if the run had none.
+    pub fn ended(&mut self, outcome: Outcome, life: Life) {
+        if life.owes_an_end() {
+            self.outcome = Some(outcome);
+        }
+    }
+
+    /// Nothing more will come. `left`: the outcome if neither the agent nor the gateway ended the run.
+    pub fn over(&mut self, life: Life, left: Outcome) {
+        self.holds(0);
+        if std::mem::replace(&mut self.over, true) || self.active.is_none() {
+            return;
+        }
+        self.hand_over();
+        let outcome = self.outcome.unwrap_or(if life.owes_an_end() { left } else { Outcome::Finished });
+        if let Some(gap) = self.record.max_gap {
+            self.route.max_gap(gap);
+        }
+        self.log(outcome);
+        self.past.push(outcome);
+        let version = self.client_version();
+        for outcome in std::mem::take(&mut self.past) {
+            self.route.run_over(outcome, version, Encoding::Sse, self.received.elapsed());
+        }
+        self.active = None;
+    }
+
+    fn client_version(&self) -> ClientVersion {
+        match &self.record.client_version {
+            Some(version) => ClientVersion::from_declared(version),
+            None => ClientVersion::UNDECLARED,
+        }
+    }
+
+    /// One line: ids and outcome are this run's, figures are the stream's so far.
+    fn log(&mut self, outcome: Outcome) {
+        let record = &mut *self.record;
+        record.outcome = outcome;
+        record.lasted = self.received.elapsed();
+        record.client_encoding = Some(Encoding::Sse);
+        (record.events_in, record.bytes_in) = (self.read.events, self.read.bytes);
+        (record.events_out, record.bytes_out) = (self.sent.events, self.sent.bytes);
+        record.log();
+    }
+}

@@ -1,0 +1,187 @@
+//! One thread of the gateway: connections come in from its own listeners, each is served on this thread to its
+//! end. Threads share nothing but the counters of the metrics.
+
+use std::{
+    future::{Future, poll_fn},
+    io,
+    net::TcpListener as StdListener,
+    pin::pin,
+    rc::Rc,
+    time::{Duration, Instant},
+};
+
+use http::Request;
+use hyper::{body::Incoming, service::service_fn};
+use hyper_util::{rt::TokioTimer, server::conn::auto};
+use ipnet::IpNet;
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::watch,
+};
+
+use super::{
+    agent::Agent,
+    drain::Drain,
+    endpoint,
+    run::{self, Peer},
+    site::Site,
+    socket::{ClientSocket, Line},
+};
+use crate::{config::Config, observe::Metrics};
+
+/// The most bytes that one connection holds in each direction before it waits for the other side.
+pub const MAX_BUFFER: usize = 64 * 1024;
+/// How long a client may take to send the head of its next request.
+const HEAD_LIMIT: Duration = Duration::from_secs(75);
+/// How often connections to agents are looked after.
+const SWEEP: Duration = Duration::from_secs(10);
+/// From the last ended run until the thread is given up, so that its last bytes reach their clients.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// Runs tasks on the thread they were made on.
+#[derive(Clone, Copy, Debug)]
+pub struct Local;
+
+impl<F: Future + 'static> hyper::rt::Executor<F> for Local {
+    fn execute(&self, task: F) {
+        tokio::task::spawn_local(async move {
+            task.await;
+        });
+    }
+}
+
+/// Where the process stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Serving.
+    Up,
+    /// Shutting down; the runs left are ended at this time.
+    Draining(Instant),
+}
+
+/// What all requests on one thread share.
+#[derive(Debug)]
+pub struct Worker {
+    /// The routes, in the order in which they are tried.
+    pub sites: Vec<Rc<Site>>,
+    /// The agents.
+    pub agents: Vec<Rc<Agent>>,
+    /// Peers whose word on who they speak for is believed.
+    pub trusted_proxies: Vec<IpNet>,
+    /// The figures.
+    pub metrics: Metrics,
+    /// The order to shut down.
+    pub drain: Rc<Drain>,
+}
+
+impl Worker {
+    /// A thread's share of this configuration.
+    pub fn new(config: &Config, metrics: &Metrics) -> io::Result<Rc<Self>> {
+        let agents = config
+            .agents
+            .iter()
+            .map(|agent| Agent::new(agent, metrics).map(Rc::new))
+            .collect::<io::Result<Vec<_>>>()?;
+        let mut routes = config.routes.clone();
+        super::route::order(&mut routes);
+        let sites = routes.iter().map(|route| Site::new(route, &agents, metrics)).collect::<io::Result<Vec<_>>>()?;
+        Ok(Rc::new(Self {
+            sites,
+            agents,
+            trusted_proxies: config.trusted_proxies.clone(),
+            metrics: metrics.clone(),
+            drain: Rc::default(),
+        }))
+    }
+
+    /// Serves until the process has drained.
+    pub async fn run(self: Rc<Self>, listeners: Vec<StdListener>, mut phase: watch::Receiver<Phase>) -> io::Result<()> {
+        for listener in listeners {
+            let listener = TcpListener::from_std(listener)?;
+            tokio::task::spawn_local(self.clone().accept(listener));
+        }
+        tokio::task::spawn_local(self.clone().sweep());
+        let deadline = loop {
+            if let Phase::Draining(deadline) = *phase.borrow_and_update() {
+                break deadline;
+            }
+            if phase.changed().await.is_err() {
+                break Instant::now();
+            }
+        };
+        self.drain.begin(deadline);
+        let last = tokio::time::Instant::from_std(deadline) + LAST_WORDS;
+        let _ = tokio::time::timeout_at(last, self.drain.finished()).await;
+        // Bodies that are over may still be on their way out of their connections.
+        tokio::time::sleep(LAST_WORDS.min(Duration::from_millis(50))).await;
+        Ok(())
+    }
+
+    async fn accept(self: Rc<Self>, listener: TcpListener) {
+        let builder = Rc::new(builder());
+        loop {
+            match listener.accept().await {
+                Ok((stream, address)) => {
+                    tokio::task::spawn_local(self.clone().serve(builder.clone(), stream, address));
+                }
+                Err(error) => {
+                    // Out of file descriptors, mostly: whoever waits is served once some are free.
+                    tracing::warn!(%error, "cannot accept a connection");
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                }
+            }
+        }
+    }
+
+    /// Serves one connection to its end.
+    async fn serve(self: Rc<Self>, builder: Rc<auto::Builder<Local>>, stream: TcpStream, address: std::net::SocketAddr) {
+        if let Err(error) = stream.set_nodelay(true).and_then(|()| endpoint::keep_alive(&stream)) {
+            tracing::debug!(%error, "connection closed before it was served");
+            return;
+        }
+        let line = Rc::new(Line::default());
+        let socket = ClientSocket::new(stream, line.clone());
+        let worker = self.clone();
+        let service = service_fn(move |request: Request<Incoming>| {
+            let line = (request.version() < http::Version::HTTP_2).then(|| line.clone());
+            let answer = run::answer(request, Peer { address, line }, worker.clone());
+            async move { Ok::<_, std::convert::Infallible>(answer.await) }
+        });
+        let mut connection = pin!(builder.serve_connection(socket, service));
+        let mut registration = None;
+        let mut closing = false;
+        let served = poll_fn(|cx| {
+            registration.get_or_insert_with(|| self.drain.register(cx.waker()));
+            if !closing && self.drain.deadline().is_some() {
+                closing = true;
+                connection.as_mut().graceful_shutdown();
+            }
+            connection.as_mut().poll(cx)
+        });
+        if let Err(error) = served.await {
+            tracing::debug!(%error, peer = %address, "connection ended");
+        }
+    }
+
+    async fn sweep(self: Rc<Self>) {
+        loop {
+            tokio::time::sleep(SWEEP).await;
+            for agent in &self.agents {
+                agent.sweep();
+            }
+        }
+    }
+}
+
+fn builder() -> auto::Builder<Local> {
+    let mut builder = auto::Builder::new(Local);
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD_LIMIT).max_buf_size(MAX_BUFFER);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .keep_alive_interval(Duration::from_secs(20))
+        .max_send_buf_size(MAX_BUFFER)
+        .max_concurrent_streams(1000);
+    builder
+}
+
