@@ -11,5 +11,7 @@
 
 /// The protocol's nouns and rules: events, their kinds, run input, the life of a run.
 pub mod agui;
+/// The command line, one subcommand a file.
+pub mod cli;
 /// What can be configured, loaded, checked and explained.
 pub mod config;
