@@ -1,0 +1,22 @@
+//! A configuration that loaded comes in, a word on what it serves goes out.
+
+use std::{
+    io::{self, Write},
+    process::ExitCode,
+};
+
+use crate::config::Config;
+
+/// Says what would be served.
+pub fn run(config: &Config) -> ExitCode {
+    let mut out = io::stdout();
+    let listen: Vec<_> = config.listen.iter().map(ToString::to_string).collect();
+    let _ = writeln!(out, "this configuration can be served on {}", listen.join(", "));
+    for route in &config.routes {
+        let urls = config.agents.iter().filter(|agent| agent.name == route.agent).flat_map(|agent| &agent.urls);
+        let urls: Vec<_> = urls.map(ToString::to_string).collect();
+        let host = route.host.as_deref().unwrap_or_default();
+        let _ = writeln!(out, "  {host}{} -> {} ({})", route.path, route.agent, urls.join(", "));
+    }
+    ExitCode::SUCCESS
+}

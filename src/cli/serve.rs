@@ -1,0 +1,72 @@
+//! A checked configuration comes in; the gateway serves until it is told to stop, and the exit code says how
+//! that went. SIGTERM or SIGINT drains; a second one ends the process at once.
+
+use std::{
+    io::{self, Write},
+    process::ExitCode,
+};
+
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use super::process::Process;
+use crate::{config::Config, observe::log};
+
+/// The exit code of a process that was told twice to stop.
+const INTERRUPTED: i32 = 130;
+
+/// Serves until the process is told to stop.
+pub fn run(config: &Config) -> ExitCode {
+    if let Err(error) = log::init(config.log.format, &config.log.level) {
+        let _ = writeln!(io::stderr(), "tidegate: {error}");
+        return ExitCode::from(super::USAGE);
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    match runtime.and_then(|runtime| runtime.block_on(serve(config))) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            tracing::error!(%error, "tidegate stops");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn serve(config: &Config) -> io::Result<()> {
+    let mut stop = Stop { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? };
+    let process = Process::start(config)?;
+    let listen: Vec<_> = process.running.addresses().iter().map(ToString::to_string).collect();
+    tracing::info!(
+        listen = listen.join(", "),
+        admin = process.admin.map(tracing::field::display),
+        threads = config.threads.get(),
+        routes = config.routes.len(),
+        config = config.hash(),
+        "tidegate serves"
+    );
+    stop.asked().await;
+    tracing::info!(deadline = ?config.drain.deadline, "tidegate drains");
+    process.drain();
+    tokio::select! {
+        over = process.over() => over?,
+        () = stop.asked() => {
+            tracing::warn!("told to stop again: the runs left are cut off");
+            std::process::exit(INTERRUPTED);
+        }
+    }
+    tracing::info!("tidegate has drained");
+    Ok(())
+}
+
+/// The signals that ask a process to stop.
+struct Stop {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Stop {
+    async fn asked(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
+}
