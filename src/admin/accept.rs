@@ -16,12 +16,7 @@ impl Format {
     /// text better; the classic one for everybody else, so that `curl` shows what people know.
     pub(super) fn accepted(headers: &HeaderMap) -> Self {
         let (mut classic, mut open) = (0.0, 0.0);
-        for range in headers
-            .get_all(ACCEPT)
-            .iter()
-            .filter_map(|value| value.to_str().ok())
-            .flat_map(|v| v.split(','))
-        {
+        for range in headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).flat_map(|v| v.split(',')) {
             let mut parts = range.split(';').map(str::trim);
             let name = parts.next().unwrap_or_default();
             let (mut weight, mut version) = (1.0_f32, None);
@@ -32,21 +27,13 @@ impl Format {
                     version = Some(value.trim_matches('"'));
                 }
             }
-            if name.eq_ignore_ascii_case("application/openmetrics-text")
-                && version.is_none_or(|v| v == "1.0.0")
-            {
+            if name.eq_ignore_ascii_case("application/openmetrics-text") && version.is_none_or(|v| v == "1.0.0") {
                 open = weight.max(open);
-            } else if name.eq_ignore_ascii_case("text/plain")
-                && version.is_none_or(|v| v == "0.0.4")
-            {
+            } else if name.eq_ignore_ascii_case("text/plain") && version.is_none_or(|v| v == "0.0.4") {
                 classic = weight.max(classic);
             }
         }
-        if open > 0.0 && open >= classic {
-            Self::OpenMetrics
-        } else {
-            Self::Classic
-        }
+        if open > 0.0 && open >= classic { Self::OpenMetrics } else { Self::Classic }
     }
 
     /// The content type of this format.
@@ -76,18 +63,11 @@ mod tests {
         for lines in [
             &["application/openmetrics-text"][..],
             &["Application/OpenMetrics-Text; Version=1.0.0"],
-            &[
-                "application/openmetrics-text;version=1.0.0;q=0.5,application/openmetrics-text;version=0.0.1;q=0.4,\
-               text/plain;version=0.0.4;q=0.3,*/*;q=0.2",
-            ],
-            &[
-                "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited;q=0.6,\
-               application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.5,text/plain;version=1.0.0;q=0.3",
-            ],
-            &[
-                "text/html",
-                "application/openmetrics-text;version=\"1.0.0\"",
-            ],
+            &["application/openmetrics-text;version=1.0.0;q=0.5,application/openmetrics-text;version=0.0.1;q=0.4,\
+               text/plain;version=0.0.4;q=0.3,*/*;q=0.2"],
+            &["application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited;q=0.6,\
+               application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.5,text/plain;version=1.0.0;q=0.3"],
+            &["text/html", "application/openmetrics-text;version=\"1.0.0\""],
         ] {
             assert_eq!(accepted(lines), Format::OpenMetrics, "{lines:?}");
         }

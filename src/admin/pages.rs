@@ -36,22 +36,14 @@ pub(super) fn answer(state: &AdminState, request: &Parts) -> Response<Full<Bytes
         "/readyz" => readyz,
         "/config" => |state, _| page(StatusCode::OK, JSON, state.config()),
         _ => {
-            return problem(
-                StatusCode::NOT_FOUND,
-                "There is no such page; / lists them.",
-            );
+            return problem(StatusCode::NOT_FOUND, "There is no such page; / lists them.");
         }
     };
     if matches!(request.method, Method::GET | Method::HEAD) {
         return page(state, request);
     }
-    let mut refused = problem(
-        StatusCode::METHOD_NOT_ALLOWED,
-        "The pages can only be read.",
-    );
-    refused
-        .headers_mut()
-        .insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+    let mut refused = problem(StatusCode::METHOD_NOT_ALLOWED, "The pages can only be read.");
+    refused.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
     refused
 }
 
@@ -78,11 +70,7 @@ fn problem(status: StatusCode, detail: &str) -> Response<Full<Bytes>> {
     page(status, PROBLEM, body.to_string())
 }
 
-fn page(
-    status: StatusCode,
-    content_type: &'static str,
-    body: impl Into<Bytes>,
-) -> Response<Full<Bytes>> {
+fn page(status: StatusCode, content_type: &'static str, body: impl Into<Bytes>) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::new(body.into()));
     *response.status_mut() = status;
     let headers = response.headers_mut();

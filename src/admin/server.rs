@@ -23,11 +23,7 @@ const LAST_ANSWERS: Duration = Duration::from_secs(1);
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Serves the operator's pages on this socket until `shutdown` is over, then ends the answers that have begun.
-pub async fn serve(
-    listener: TcpListener,
-    state: Arc<AdminState>,
-    shutdown: impl Future<Output = ()>,
-) {
+pub async fn serve(listener: TcpListener, state: Arc<AdminState>, shutdown: impl Future<Output = ()>) {
     let (stop, stopped) = watch::channel(());
     let mut connections = JoinSet::new();
     tokio::pin!(shutdown);
@@ -47,10 +43,7 @@ pub async fn serve(
         }
     }
     drop((listener, stop));
-    let _ = timeout(LAST_ANSWERS, async {
-        while connections.join_next().await.is_some() {}
-    })
-    .await;
+    let _ = timeout(LAST_ANSWERS, async { while connections.join_next().await.is_some() {} }).await;
 }
 
 async fn connection(stream: TcpStream, state: Arc<AdminState>, mut stopped: watch::Receiver<()>) {

@@ -29,11 +29,7 @@ pub struct AdminState {
 impl AdminState {
     /// A gateway that is starting. `config` gives the configuration in use as JSON, with every secret hidden (I9).
     pub fn new(metrics: Metrics, config: impl Fn() -> String + Send + Sync + 'static) -> Self {
-        Self {
-            metrics,
-            readiness: AtomicU8::new(Readiness::Starting as u8),
-            config: Box::new(config),
-        }
+        Self { metrics, readiness: AtomicU8::new(Readiness::Starting as u8), config: Box::new(config) }
     }
 
     /// Moves on to this readiness; never back, so that who says "ready" late does not undo a drain.
@@ -63,8 +59,6 @@ impl AdminState {
 
 impl fmt::Debug for AdminState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AdminState")
-            .field("readiness", &self.readiness())
-            .finish_non_exhaustive()
+        f.debug_struct("AdminState").field("readiness", &self.readiness()).finish_non_exhaustive()
     }
 }

@@ -51,7 +51,12 @@ pub enum NoLink {
 
 impl Endpoint {
     /// An endpoint at `uri`, which has an authority, as the configuration makes sure.
-    pub fn new(uri: &Uri, http: AgentHttp, connect_limit: Duration, metrics: Arc<EndpointMetrics>) -> io::Result<Rc<Self>> {
+    pub fn new(
+        uri: &Uri,
+        http: AgentHttp,
+        connect_limit: Duration,
+        metrics: Arc<EndpointMetrics>,
+    ) -> io::Result<Rc<Self>> {
         let authority = uri.authority().ok_or_else(|| io::Error::other("an agent's url needs a host"))?;
         let host_header = authority.as_str().rsplit_once('@').map_or(authority.as_str(), |(_, host)| host);
         metrics.healthy(true);

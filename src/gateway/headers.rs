@@ -154,7 +154,8 @@ pub fn of_stream(headers: &mut HeaderMap) {
 /// and its length and coding are the gateway's own.
 pub fn of_run(headers: &mut HeaderMap, content_type: &'static str) {
     strip_hop_by_hop(headers);
-    for name in [header::CONTENT_LENGTH, header::CONTENT_ENCODING, header::TRAILER, header::ACCEPT_RANGES, header::ETAG] {
+    for name in [header::CONTENT_LENGTH, header::CONTENT_ENCODING, header::TRAILER, header::ACCEPT_RANGES, header::ETAG]
+    {
         headers.remove(name);
     }
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));

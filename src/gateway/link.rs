@@ -107,7 +107,11 @@ pub enum Unanswered {
 
 impl Link {
     /// Sends a request and waits for the head of its answer. Dropping the future cancels the exchange.
-    pub async fn exchange(self, request: Request<Upload>, home: &Rc<Endpoint>) -> Result<Response<Download>, Unanswered> {
+    pub async fn exchange(
+        self,
+        request: Request<Upload>,
+        home: &Rc<Endpoint>,
+    ) -> Result<Response<Download>, Unanswered> {
         match self {
             Self::Http1(mut link) => {
                 let mut answer = pin!(link.sender.try_send_request(request));

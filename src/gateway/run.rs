@@ -228,7 +228,9 @@ impl Story {
     /// Answers that there is no answer.
     fn fails(&self, failure: Failure) -> Response<Body> {
         let (problem, outcome) = match failure {
-            Failure::Unreachable => (Problem::UNREACHABLE, Some((Code::UpstreamUnreachable, Outcome::AgentUnreachable))),
+            Failure::Unreachable => {
+                (Problem::UNREACHABLE, Some((Code::UpstreamUnreachable, Outcome::AgentUnreachable)))
+            }
             Failure::ConnectTimeout => {
                 (Problem::CONNECT_TIMEOUT, Some((Code::UpstreamUnreachable, Outcome::AgentUnreachable)))
             }
@@ -273,4 +275,3 @@ fn wants_a_stream(method: &Method, headers: &HeaderMap) -> bool {
     let accept = headers.get_all(header::ACCEPT).iter().map(HeaderValue::as_bytes);
     *method == Method::POST || media::Accept::of(accept, EVENT_STREAM).is_named()
 }
-

@@ -33,9 +33,10 @@ impl Site {
     pub fn new(route: &config::Route, agents: &[Rc<Agent>], metrics: &Metrics) -> io::Result<Rc<Self>> {
         let agent = agents.iter().find(|agent| agent.config.name == route.agent);
         let agent = agent.ok_or_else(|| io::Error::other("a route names an agent that is not configured"))?;
-        let select = route.select.as_ref().map(|select| {
-            Select::new(select.drop.iter().map(String::as_str), select.strip.iter().map(String::as_str))
-        });
+        let select = route
+            .select
+            .as_ref()
+            .map(|select| Select::new(select.drop.iter().map(String::as_str), select.strip.iter().map(String::as_str)));
         let escape = match route.escape {
             config::Escape::Off => Escape::Off,
             config::Escape::LineSeparators => Escape::LineSeparators,

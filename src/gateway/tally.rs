@@ -140,7 +140,9 @@ impl Tally {
                 self.record.code = event.string("code").map(Cow::into_owned);
                 self.bill(event);
             }
-            EventKind::ToolCallStart | EventKind::ToolCallChunk | EventKind::ToolCallResult => self.tool_call(event, at),
+            EventKind::ToolCallStart | EventKind::ToolCallChunk | EventKind::ToolCallResult => {
+                self.tool_call(event, at)
+            }
             _ => {}
         }
     }

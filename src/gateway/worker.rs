@@ -134,7 +134,12 @@ impl Worker {
     }
 
     /// Serves one connection to its end.
-    async fn serve(self: Rc<Self>, builder: Rc<auto::Builder<Local>>, stream: TcpStream, address: std::net::SocketAddr) {
+    async fn serve(
+        self: Rc<Self>,
+        builder: Rc<auto::Builder<Local>>,
+        stream: TcpStream,
+        address: std::net::SocketAddr,
+    ) {
         if let Err(error) = stream.set_nodelay(true).and_then(|()| endpoint::keep_alive(&stream)) {
             tracing::debug!(%error, "connection closed before it was served");
             return;
@@ -184,4 +189,3 @@ fn builder() -> auto::Builder<Local> {
         .max_concurrent_streams(1000);
     builder
 }
-

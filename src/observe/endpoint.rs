@@ -24,7 +24,10 @@ pub struct EndpointMetrics {
 
 impl std::fmt::Debug for EndpointMetrics {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("EndpointMetrics").field("agent", &self.agent).field("endpoint", &self.endpoint).finish_non_exhaustive()
+        f.debug_struct("EndpointMetrics")
+            .field("agent", &self.agent)
+            .field("endpoint", &self.endpoint)
+            .finish_non_exhaustive()
     }
 }
 
