@@ -325,6 +325,12 @@ fn a_new_gateway_shows_what_can_be_known_as_zero() {
         ),
         Some(1.0)
     );
+    for limit in ["process_max_fds", "process_virtual_memory_max_bytes"] {
+        assert!(
+            value(&text, limit).unwrap() > 0.0,
+            "no limit must not look like one: {limit}"
+        );
+    }
 }
 
 #[test]
