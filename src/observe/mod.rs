@@ -13,7 +13,11 @@ mod metrics;
 mod process;
 mod route;
 mod run_log;
+#[cfg(test)]
+mod strict;
 mod tallies;
+#[cfg(test)]
+mod tests;
 mod trace;
 mod version;
 

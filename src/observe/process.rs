@@ -36,9 +36,12 @@ impl Process {
         let now = collector::collect();
         for (gauge, value) in [
             (&self.open_fds, now.open_fds),
-            (&self.max_fds, now.max_fds),
+            (&self.max_fds, now.max_fds.map(limit)),
             (&self.virtual_memory, now.virtual_memory_bytes),
-            (&self.virtual_memory_max, now.virtual_memory_max_bytes),
+            (
+                &self.virtual_memory_max,
+                now.virtual_memory_max_bytes.map(limit),
+            ),
             (&self.resident_memory, now.resident_memory_bytes),
             (&self.start_time, now.start_time_seconds),
             (&self.threads, now.threads),
@@ -49,4 +52,9 @@ impl Process {
         }
         now.cpu_seconds_total
     }
+}
+
+/// No limit is told as zero; shown so, it would look like a limit that is always passed.
+fn limit(told: u64) -> u64 {
+    if told == 0 { u64::MAX } else { told }
 }
