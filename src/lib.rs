@@ -21,3 +21,5 @@ pub mod config;
 pub mod observe;
 /// Sockets: listeners, routes, agents, and the story of one run.
 pub mod gateway;
+/// The command line, one subcommand a file.
+pub mod cli;
