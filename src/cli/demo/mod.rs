@@ -34,7 +34,7 @@ pub struct Args {
     #[arg(long)]
     pub serve: bool,
     /// Serve only the scripted agent, at this address
-    #[arg(long, value_name = "ADDR", hide = true, conflicts_with = "serve")]
+    #[arg(long, value_name = "ADDR", conflicts_with = "serve")]
     pub agent: Option<SocketAddr>,
 }
 
@@ -117,13 +117,11 @@ fn where_to_look(target: Target, out: &mut impl Write) -> io::Result<()> {
     )?;
     writeln!(out, "A word in the message chooses the run:\n")?;
     for scenario in Scenario::ALL {
-        writeln!(
-            out,
-            "  {:<14}{}",
-            scenario.word().unwrap_or("anything else"),
-            scenario.title()
-        )?;
+        if let Some(word) = scenario.word() {
+            writeln!(out, "  {word:<16}{}", scenario.title())?;
+        }
     }
+    writeln!(out, "  {:<16}{}", "anything else", Scenario::Text.title())?;
     out.flush()
 }
 

@@ -30,7 +30,7 @@ pub struct Target {
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// This many of its checks failed; each is told where it happened.
-    #[error("{0} of the demo did not come out as scripted")]
+    #[error("{0} of the checks above failed")]
     NotAsScripted(usize),
     /// The demo could not be shown.
     #[error(transparent)]

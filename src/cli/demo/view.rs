@@ -35,13 +35,14 @@ impl Look {
     /// `text` in this style.
     pub fn paint(self, style: Style, text: &str) -> String {
         let code = match style {
+            Style::Plain => return text.to_owned(),
             Style::Faint => "2",
             Style::Bold => "1",
             Style::Good => "32",
             Style::Bad => "31",
             Style::Tool => "36",
         };
-        if self.colour {
+        if self.colour && !text.is_empty() {
             format!("\x1b[{code}m{text}\x1b[0m")
         } else {
             text.to_owned()
@@ -52,6 +53,8 @@ impl Look {
 /// What a piece of text is, which decides its colour.
 #[derive(Clone, Copy, Debug)]
 pub enum Style {
+    /// The run's own content.
+    Plain,
     /// Times and remarks.
     Faint,
     /// Headings.
@@ -123,7 +126,7 @@ impl<'a, W: Write> View<'a, W> {
                     &format!("RUN_ERROR {code}: {}", text("message")),
                 )
             }
-            "TEXT_MESSAGE_START" => self.open(at, &text("messageId"), "", Style::Bold),
+            "TEXT_MESSAGE_START" => self.open(at, &text("messageId"), "", Style::Plain),
             "TEXT_MESSAGE_CONTENT" => self.grow(at, &text("messageId"), &text("delta"), true),
             "TEXT_MESSAGE_END" => self.close(),
             "TOOL_CALL_START" => {
@@ -138,11 +141,11 @@ impl<'a, W: Write> View<'a, W> {
             }
             "STATE_SNAPSHOT" => {
                 let state = snapshot(&arrived.json);
-                self.line(at, Style::Faint, &format!("state = {state}"))
+                self.line(at, Style::Plain, &format!("state = {state}"))
             }
             "STATE_DELTA" => {
                 let changes = changes(&arrived.json);
-                self.line(at, Style::Faint, &format!("state {changes}"))
+                self.line(at, Style::Plain, &format!("state {changes}"))
             }
             kind => self.line(
                 at,
