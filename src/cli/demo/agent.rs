@@ -42,12 +42,9 @@ pub async fn serve(listener: TcpListener) -> io::Result<()> {
         // Without this a token may wait for the acknowledgement of the one before it.
         let _ = stream.set_nodelay(true);
         tokio::spawn(async move {
-            let service =
-                service_fn(|request| async { Ok::<_, Infallible>(answer(request).await) });
+            let service = service_fn(|request| async { Ok::<_, Infallible>(answer(request).await) });
             // A client that leaves is an ordinary end of a connection, and a broken run breaks it on purpose.
-            let _ = auto::Builder::new(TokioExecutor::new())
-                .serve_connection(TokioIo::new(stream), service)
-                .await;
+            let _ = auto::Builder::new(TokioExecutor::new()).serve_connection(TokioIo::new(stream), service).await;
         });
     }
 }
@@ -58,57 +55,32 @@ async fn answer(request: Request<Incoming>) -> Answer {
         (&Method::GET, "/health") => return plain(StatusCode::OK, "text/plain", "ok\n".into()),
         _ => return refused(StatusCode::METHOD_NOT_ALLOWED, "a run is started with POST"),
     }
-    let Ok(body) = Limited::new(request.into_body(), INPUT_LIMIT)
-        .collect()
-        .await
-    else {
-        return refused(
-            StatusCode::PAYLOAD_TOO_LARGE,
-            "the input could not be read, or is larger than 4 MiB",
-        );
+    let Ok(body) = Limited::new(request.into_body(), INPUT_LIMIT).collect().await else {
+        return refused(StatusCode::PAYLOAD_TOO_LARGE, "the input could not be read, or is larger than 4 MiB");
     };
     let input: Input = match serde_json::from_slice(&body.to_bytes()) {
         Ok(input) => input,
         Err(error) => {
-            return refused(
-                StatusCode::UNPROCESSABLE_ENTITY,
-                &format!("not a run input: {error}"),
-            );
+            return refused(StatusCode::UNPROCESSABLE_ENTITY, &format!("not a run input: {error}"));
         }
     };
     let scenario = Scenario::asked_by(&input.last_question());
-    let steps = scenario.steps(&Ids {
-        thread: input.thread_id,
-        run: input.run_id,
-    });
+    let steps = scenario.steps(&Ids { thread: input.thread_id, run: input.run_id });
     let mut response = Response::new(Either::Left(Playing::new(steps)));
     let headers = response.headers_mut();
-    headers.insert(
-        header::CONTENT_TYPE,
-        header::HeaderValue::from_static("text/event-stream"),
-    );
-    headers.insert(
-        header::CACHE_CONTROL,
-        header::HeaderValue::from_static("no-cache"),
-    );
+    headers.insert(header::CONTENT_TYPE, header::HeaderValue::from_static("text/event-stream"));
+    headers.insert(header::CACHE_CONTROL, header::HeaderValue::from_static("no-cache"));
     response
 }
 
 fn refused(status: StatusCode, detail: &str) -> Answer {
-    plain(
-        status,
-        "application/json",
-        json!({ "detail": detail }).to_string(),
-    )
+    plain(status, "application/json", json!({ "detail": detail }).to_string())
 }
 
 fn plain(status: StatusCode, media: &'static str, text: String) -> Answer {
     let mut response = Response::new(Either::Right(Full::from(text)));
     *response.status_mut() = status;
-    response.headers_mut().insert(
-        header::CONTENT_TYPE,
-        header::HeaderValue::from_static(media),
-    );
+    response.headers_mut().insert(header::CONTENT_TYPE, header::HeaderValue::from_static(media));
     response
 }
 
@@ -132,19 +104,11 @@ struct Message {
 impl Input {
     /// The text of the last user message; empty without one.
     fn last_question(&self) -> String {
-        let Some(message) = self
-            .messages
-            .iter()
-            .rev()
-            .find(|message| message.role == "user")
-        else {
+        let Some(message) = self.messages.iter().rev().find(|message| message.role == "user") else {
             return String::new();
         };
         match &message.content {
-            Value::Array(parts) => parts
-                .iter()
-                .filter_map(|part| part["text"].as_str())
-                .collect(),
+            Value::Array(parts) => parts.iter().filter_map(|part| part["text"].as_str()).collect(),
             content => content.as_str().unwrap_or_default().to_owned(),
         }
     }
@@ -161,14 +125,8 @@ impl Playing {
     fn new(steps: Vec<Step>) -> Self {
         let mut steps = steps.into_iter();
         let first = steps.next();
-        let pause = Box::pin(sleep(
-            first.as_ref().map(|step| step.pause).unwrap_or_default(),
-        ));
-        Self {
-            steps,
-            next: first.map(|step| step.what),
-            pause,
-        }
+        let pause = Box::pin(sleep(first.as_ref().map(|step| step.pause).unwrap_or_default()));
+        Self { steps, next: first.map(|step| step.what), pause }
     }
 }
 
@@ -176,10 +134,7 @@ impl Body for Playing {
     type Data = Bytes;
     type Error = io::Error;
 
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
         if self.next.is_none() {
             return Poll::Ready(None);
         }
@@ -207,9 +162,7 @@ mod tests {
 
     fn question(messages: Value) -> String {
         let input = json!({"threadId": "t", "runId": "r", "messages": messages});
-        serde_json::from_value::<Input>(input)
-            .unwrap()
-            .last_question()
+        serde_json::from_value::<Input>(input).unwrap().last_question()
     }
 
     #[test]
@@ -224,10 +177,7 @@ mod tests {
             "plan"
         );
         let parts = json!([{"type": "text", "text": "bre"}, {"type": "image"}, {"type": "text", "text": "ak"}]);
-        assert_eq!(
-            question(json!([{"id": "1", "role": "user", "content": parts}])),
-            "break"
-        );
+        assert_eq!(question(json!([{"id": "1", "role": "user", "content": parts}])), "break");
     }
 
     #[tokio::test]
@@ -235,17 +185,9 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         tokio::spawn(serve(listener));
-        let error = super::super::client::run(address, "{}".to_owned(), |_| Ok(()))
-            .await
-            .unwrap_err();
+        let error = super::super::client::run(address, "{}".to_owned(), |_| Ok(())).await.unwrap_err();
         assert!(error.to_string().contains("422"), "{error}");
-        assert!(
-            error.to_string().contains("missing field `threadId`"),
-            "{error}"
-        );
-        assert_eq!(
-            super::super::client::get(address, "/health").await.unwrap(),
-            "ok\n"
-        );
+        assert!(error.to_string().contains("missing field `threadId`"), "{error}");
+        assert_eq!(super::super::client::get(address, "/health").await.unwrap(), "ok\n");
     }
 }

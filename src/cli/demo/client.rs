@@ -31,10 +31,7 @@ pub struct Arrived {
 pub enum Error {
     /// The connection could not be made or broke before the answer.
     #[error("no answer from {0}: {1}")]
-    NoAnswer(
-        SocketAddr,
-        #[source] Box<dyn std::error::Error + Send + Sync>,
-    ),
+    NoAnswer(SocketAddr, #[source] Box<dyn std::error::Error + Send + Sync>),
     /// An answer that is no event stream.
     #[error("answered {0}: {1}")]
     Refused(StatusCode, String),
@@ -56,41 +53,18 @@ pub enum Error {
 ///
 /// # Errors
 /// Everything that keeps a client from reading the run to its end.
-pub async fn run(
-    to: SocketAddr,
-    input: String,
-    show: impl FnMut(Arrived) -> io::Result<()>,
-) -> Result<(), Error> {
-    timeout(PATIENCE, read_run(to, input, show))
-        .await
-        .unwrap_or(Err(Error::Endless))
+pub async fn run(to: SocketAddr, input: String, show: impl FnMut(Arrived) -> io::Result<()>) -> Result<(), Error> {
+    timeout(PATIENCE, read_run(to, input, show)).await.unwrap_or(Err(Error::Endless))
 }
 
-async fn read_run(
-    to: SocketAddr,
-    input: String,
-    mut show: impl FnMut(Arrived) -> io::Result<()>,
-) -> Result<(), Error> {
+async fn read_run(to: SocketAddr, input: String, mut show: impl FnMut(Arrived) -> io::Result<()>) -> Result<(), Error> {
     let begun = Instant::now();
     let mut response = send(to, Method::POST, "/", input).await?;
-    let media = response
-        .headers()
-        .get(header::CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok());
-    if response.status() != StatusCode::OK
-        || media.is_none_or(|media| !media.starts_with("text/event-stream"))
-    {
+    let media = response.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    if response.status() != StatusCode::OK || media.is_none_or(|media| !media.starts_with("text/event-stream")) {
         let status = response.status();
-        let body = response
-            .into_body()
-            .collect()
-            .await
-            .map_err(Error::Cut)?
-            .to_bytes();
-        return Err(Error::Refused(
-            status,
-            String::from_utf8_lossy(&body).trim().to_owned(),
-        ));
+        let body = response.into_body().collect().await.map_err(Error::Cut)?.to_bytes();
+        return Err(Error::Refused(status, String::from_utf8_lossy(&body).trim().to_owned()));
     }
     let mut pending = Vec::new();
     while let Some(frame) = response.body_mut().frame().await {
@@ -101,10 +75,7 @@ async fn read_run(
         while let Some(end) = pending.windows(2).position(|pair| pair == b"\n\n") {
             let frame: Vec<u8> = pending.drain(..end + 2).collect();
             if let Some(json) = payload(&frame)? {
-                show(Arrived {
-                    at: begun.elapsed(),
-                    json,
-                })?;
+                show(Arrived { at: begun.elapsed(), json })?;
             }
         }
     }
@@ -123,10 +94,7 @@ fn payload(frame: &[u8]) -> Result<Option<String>, Error> {
         return Err(unreadable());
     }
     let mut data = Vec::new();
-    for line in text
-        .lines()
-        .filter(|line| !line.is_empty() && !line.starts_with(':'))
-    {
+    for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with(':')) {
         data.push(line.strip_prefix("data: ").ok_or_else(unreadable)?);
     }
     Ok((!data.is_empty()).then(|| data.join("\n")))
@@ -140,35 +108,18 @@ pub async fn get(from: SocketAddr, path: &str) -> Result<String, Error> {
     let page = async {
         let response = send(from, Method::GET, path, String::new()).await?;
         let status = response.status();
-        let body = response
-            .into_body()
-            .collect()
-            .await
-            .map_err(Error::Cut)?
-            .to_bytes();
+        let body = response.into_body().collect().await.map_err(Error::Cut)?.to_bytes();
         let text = String::from_utf8_lossy(&body).into_owned();
-        if status == StatusCode::OK {
-            Ok(text)
-        } else {
-            Err(Error::Refused(status, text))
-        }
+        if status == StatusCode::OK { Ok(text) } else { Err(Error::Refused(status, text)) }
     };
     timeout(PATIENCE, page).await.unwrap_or(Err(Error::Endless))
 }
 
-async fn send(
-    to: SocketAddr,
-    method: Method,
-    path: &str,
-    body: String,
-) -> Result<Response<Incoming>, Error> {
+async fn send(to: SocketAddr, method: Method, path: &str, body: String) -> Result<Response<Incoming>, Error> {
     let no_answer = |error: Box<dyn std::error::Error + Send + Sync>| Error::NoAnswer(to, error);
-    let stream = TcpStream::connect(to)
-        .await
-        .map_err(|error| no_answer(error.into()))?;
-    let (mut sender, connection) = http1::handshake(TokioIo::new(stream))
-        .await
-        .map_err(|error| no_answer(error.into()))?;
+    let stream = TcpStream::connect(to).await.map_err(|error| no_answer(error.into()))?;
+    let (mut sender, connection) =
+        http1::handshake(TokioIo::new(stream)).await.map_err(|error| no_answer(error.into()))?;
     tokio::spawn(connection);
     let request = Request::builder()
         .method(method)
@@ -178,10 +129,7 @@ async fn send(
         .header(header::CONTENT_TYPE, "application/json")
         .body(Full::new(Bytes::from(body)))
         .map_err(|error| no_answer(error.into()))?;
-    sender
-        .send_request(request)
-        .await
-        .map_err(|error| no_answer(error.into()))
+    sender.send_request(request).await.map_err(|error| no_answer(error.into()))
 }
 
 #[cfg(test)]
@@ -200,10 +148,7 @@ mod tests {
     #[test]
     fn what_strict_clients_stumble_over_is_an_error() {
         for frame in ["data:{}\n\n", "data: {}\r\n\n", "event: x\n\n", "nonsense"] {
-            assert!(
-                matches!(payload(frame.as_bytes()), Err(Error::Frame(_))),
-                "{frame:?}"
-            );
+            assert!(matches!(payload(frame.as_bytes()), Err(Error::Frame(_))), "{frame:?}");
         }
     }
 }

@@ -24,13 +24,7 @@ struct Series {
 impl Measured {
     /// Reads the Prometheus text format; lines that are none of it are passed over.
     pub fn read(text: &str) -> Self {
-        Self {
-            series: text
-                .lines()
-                .filter(|line| !line.starts_with('#'))
-                .filter_map(series)
-                .collect(),
-        }
+        Self { series: text.lines().filter(|line| !line.starts_with('#')).filter_map(series).collect() }
     }
 
     /// Finished streams by their `outcome`.
@@ -47,19 +41,11 @@ impl Measured {
             let name = look.paint(Style::Faint, name);
             writeln!(out, "  {what:<15}{says:<48}{name}")
         };
-        let runs: Vec<_> = self
-            .runs()
-            .iter()
-            .map(|(outcome, n)| format!("{n} {outcome}"))
-            .collect();
+        let runs: Vec<_> = self.runs().iter().map(|(outcome, n)| format!("{n} {outcome}")).collect();
         line("runs", runs.join(", "), "tidegate_runs_total")?;
         let events = self.by("tidegate_events_total", "direction");
         let events = |direction: &str| events.get(direction).copied().unwrap_or_default();
-        let both = format!(
-            "{} from the agent, {} to the client",
-            events("in"),
-            events("out")
-        );
+        let both = format!("{} from the agent, {} to the client", events("in"), events("out"));
         line("events", both, "tidegate_events_total")?;
         for (what, name) in [
             ("first event", "tidegate_time_to_first_event_seconds"),
@@ -68,11 +54,8 @@ impl Measured {
         ] {
             line(what, self.within(name), name)?;
         }
-        let tokens: Vec<_> = self
-            .by("tidegate_tokens_total", "kind")
-            .iter()
-            .map(|(kind, n)| format!("{n} {kind}"))
-            .collect();
+        let tokens: Vec<_> =
+            self.by("tidegate_tokens_total", "kind").iter().map(|(kind, n)| format!("{n} {kind}")).collect();
         if !tokens.is_empty() {
             line("tokens", tokens.join(", "), "tidegate_tokens_total")?;
         }
@@ -83,11 +66,7 @@ impl Measured {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     fn by(&self, name: &str, label: &str) -> BTreeMap<String, u64> {
         let mut sums = BTreeMap::new();
-        for series in self
-            .series
-            .iter()
-            .filter(|series| series.name == name && series.value >= 1.0)
-        {
+        for series in self.series.iter().filter(|series| series.name == name && series.value >= 1.0) {
             let key = series.labels.get(label).cloned().unwrap_or_default();
             *sums.entry(key).or_default() += series.value as u64;
         }
@@ -113,10 +92,8 @@ impl Measured {
             return "not measured".to_owned();
         }
         let below = |share: f64| {
-            let bound = buckets
-                .iter()
-                .find(|(_, count)| *count >= share * all)
-                .map_or(f64::INFINITY, |(bound, _)| *bound);
+            let bound =
+                buckets.iter().find(|(_, count)| *count >= share * all).map_or(f64::INFINITY, |(bound, _)| *bound);
             seconds(bound)
         };
         format!("half within {}, 99 % within {}", below(0.5), below(0.99))
@@ -144,11 +121,7 @@ fn series(line: &str) -> Option<Series> {
         rest = rest.strip_prefix('}')?;
     }
     let value = rest.split_whitespace().next()?.parse().ok()?;
-    Some(Series {
-        name: name.to_owned(),
-        labels,
-        value,
-    })
+    Some(Series { name: name.to_owned(), labels, value })
 }
 
 /// A label's value up to its closing quote, and what follows the quote.
@@ -207,10 +180,7 @@ mod tests {
     #[test]
     fn runs_are_summed_by_outcome_over_all_other_labels() {
         let runs: Vec<_> = Measured::read(TEXT).runs().into_iter().collect();
-        assert_eq!(
-            runs,
-            [("finished".to_owned(), 3), ("truncated".to_owned(), 1)]
-        );
+        assert_eq!(runs, [("finished".to_owned(), 3), ("truncated".to_owned(), 1)]);
     }
 
     #[test]
@@ -224,14 +194,9 @@ mod tests {
     #[test]
     fn the_summary_names_each_series_and_reads_histograms_over_routes() {
         let mut out = Vec::new();
-        Measured::read(TEXT)
-            .show(&mut out, Look::default())
-            .unwrap();
+        Measured::read(TEXT).show(&mut out, Look::default()).unwrap();
         let text = String::from_utf8(out).unwrap();
-        let lines: Vec<_> = text
-            .lines()
-            .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
-            .collect();
+        let lines: Vec<_> = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
         assert_eq!(
             lines,
             [

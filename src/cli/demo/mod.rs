@@ -44,10 +44,7 @@ pub struct Args {
 /// is kept until the demo is over. It is called on the demo's single-threaded runtime, so it may spawn there.
 pub fn run<G>(args: &Args, start: impl FnOnce(SocketAddr) -> io::Result<(Target, G)>) -> ExitCode {
     let runtime = runtime::Builder::new_current_thread().enable_all().build();
-    match runtime
-        .map_err(Failure::from)
-        .and_then(|runtime| runtime.block_on(demo(args, start)))
-    {
+    match runtime.map_err(Failure::from).and_then(|runtime| runtime.block_on(demo(args, start))) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             let _ = writeln!(io::stderr(), "tidegate demo: {failure}");
@@ -56,13 +53,9 @@ pub fn run<G>(args: &Args, start: impl FnOnce(SocketAddr) -> io::Result<(Target,
     }
 }
 
-async fn demo<G>(
-    args: &Args,
-    start: impl FnOnce(SocketAddr) -> io::Result<(Target, G)>,
-) -> Result<(), Failure> {
+async fn demo<G>(args: &Args, start: impl FnOnce(SocketAddr) -> io::Result<(Target, G)>) -> Result<(), Failure> {
     let mut out = io::stdout();
-    let listener =
-        TcpListener::bind(args.agent.unwrap_or_else(|| ([127, 0, 0, 1], 0).into())).await?;
+    let listener = TcpListener::bind(args.agent.unwrap_or_else(|| ([127, 0, 0, 1], 0).into())).await?;
     let address = listener.local_addr()?;
     let agent = tokio::spawn(serve_agent(listener));
     if args.agent.is_some() {
@@ -94,27 +87,15 @@ async fn asked_to_stop() -> io::Result<()> {
 /// Says how to try a gateway by hand.
 fn where_to_look(target: Target, out: &mut impl Write) -> io::Result<()> {
     let Target { gateway, admin } = target;
-    let ids = Ids {
-        thread: "t1".to_owned(),
-        run: "r1".to_owned(),
-    };
+    let ids = Ids { thread: "t1".to_owned(), run: "r1".to_owned() };
     let input = play::input(&ids, Scenario::Tool.question());
-    writeln!(
-        out,
-        "A gateway is up, with a scripted agent behind it. Ctrl-C stops both.\n"
-    )?;
+    writeln!(out, "A gateway is up, with a scripted agent behind it. Ctrl-C stops both.\n")?;
     writeln!(out, "  runs     http://{gateway}/")?;
     writeln!(out, "  metrics  http://{admin}/metrics")?;
-    writeln!(
-        out,
-        "  health   http://{admin}/livez and http://{admin}/readyz"
-    )?;
+    writeln!(out, "  health   http://{admin}/livez and http://{admin}/readyz")?;
     writeln!(out, "  config   http://{admin}/config\n")?;
     writeln!(out, "Start a run:\n")?;
-    writeln!(
-        out,
-        "  curl -N http://{gateway}/ -H 'content-type: application/json' -d '{input}'\n"
-    )?;
+    writeln!(out, "  curl -N http://{gateway}/ -H 'content-type: application/json' -d '{input}'\n")?;
     writeln!(out, "A word in the message chooses the run:\n")?;
     for scenario in Scenario::ALL {
         if let Some(word) = scenario.word() {
@@ -134,30 +115,12 @@ mod tests {
     fn the_line_to_paste_is_one_shell_word_per_argument() {
         let address = SocketAddr::from(([127, 0, 0, 1], 8080));
         let mut out = Vec::new();
-        where_to_look(
-            Target {
-                gateway: address,
-                admin: address,
-            },
-            &mut out,
-        )
-        .unwrap();
+        where_to_look(Target { gateway: address, admin: address }, &mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
-        let line = text
-            .lines()
-            .find(|line| line.trim().starts_with("curl"))
-            .unwrap();
-        let body = line
-            .split_once("-d '")
-            .unwrap()
-            .1
-            .strip_suffix('\'')
-            .unwrap();
+        let line = text.lines().find(|line| line.trim().starts_with("curl")).unwrap();
+        let body = line.split_once("-d '").unwrap().1.strip_suffix('\'').unwrap();
         assert!(!body.contains('\''), "{body}");
         let input: serde_json::Value = serde_json::from_str(body).unwrap();
-        assert_eq!(
-            Scenario::asked_by(input["messages"][0]["content"].as_str().unwrap()),
-            Scenario::Tool
-        );
+        assert_eq!(Scenario::asked_by(input["messages"][0]["content"].as_str().unwrap()), Scenario::Tool);
     }
 }

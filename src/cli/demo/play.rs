@@ -45,11 +45,7 @@ pub async fn play(target: Target, out: &mut impl Write, look: Look) -> Result<()
     let begun = Instant::now();
     let mut wrong = 0;
     for (number, scenario) in (1..).zip(Scenario::ALL) {
-        writeln!(
-            out,
-            "{}",
-            look.paint(Style::Bold, &format!("{number}  {}", scenario.title()))
-        )?;
+        writeln!(out, "{}", look.paint(Style::Bold, &format!("{number}  {}", scenario.title())))?;
         writeln!(out, "{:>7}     \u{201c}{}\u{201d}", "", scenario.question())?;
         let verdict = one_run(target.gateway, scenario, number, out, look).await?;
         wrong += usize::from(verdict.is_err());
@@ -58,10 +54,7 @@ pub async fn play(target: Target, out: &mut impl Write, look: Look) -> Result<()
     writeln!(
         out,
         "{}",
-        look.paint(
-            Style::Bold,
-            &format!("What the gateway measured, http://{}/metrics", target.admin)
-        )
+        look.paint(Style::Bold, &format!("What the gateway measured, http://{}/metrics", target.admin))
     )?;
     let verdict = counted(target.admin, out, look).await?;
     wrong += usize::from(verdict.is_err());
@@ -70,11 +63,7 @@ pub async fn play(target: Target, out: &mut impl Write, look: Look) -> Result<()
         return Err(Failure::NotAsScripted(wrong));
     }
     let took = begun.elapsed().as_secs_f64();
-    writeln!(
-        out,
-        "All {} runs came out as scripted, in {took:.1} s.",
-        Scenario::ALL.len()
-    )?;
+    writeln!(out, "All {} runs came out as scripted, in {took:.1} s.", Scenario::ALL.len())?;
     Ok(())
 }
 
@@ -94,10 +83,7 @@ async fn one_run(
     out: &mut impl Write,
     look: Look,
 ) -> io::Result<Result<String, String>> {
-    let ids = Ids {
-        thread: "demo".to_owned(),
-        run: format!("run-{number}"),
-    };
+    let ids = Ids { thread: "demo".to_owned(), run: format!("run-{number}") };
     let mut arrived = Vec::new();
     let mut view = View::new(out, look);
     let ended = client::run(gateway, input(&ids, scenario.question()), |event| {
@@ -138,27 +124,17 @@ fn compare(script: &[Step], arrived: &[Arrived]) -> Result<String, String> {
         match arrived.get(n) {
             Some(event) if event.json == *json => {}
             Some(event) => {
-                return Err(format!(
-                    "event {} should be {json}, but is {}",
-                    n + 1,
-                    event.json
-                ));
+                return Err(format!("event {} should be {json}, but is {}", n + 1, event.json));
             }
             None => {
-                return Err(format!(
-                    "{} events were sent, but only {n} arrived",
-                    sent.len()
-                ));
+                return Err(format!("{} events were sent, but only {n} arrived", sent.len()));
             }
         }
     }
     let added = &arrived[sent.len()..];
     let whole = script.len() == sent.len();
     match added {
-        [] if whole => Ok(format!(
-            "{} events, byte for byte as the agent sent them",
-            sent.len()
-        )),
+        [] if whole => Ok(format!("{} events, byte for byte as the agent sent them", sent.len())),
         [] => Err("the stream broke off and nobody told the client".to_owned()),
         [event] if !whole && is_truncation(&event.json) => Ok(format!(
             "{} events as the agent sent them; then it broke off, and the gateway ended the run",
@@ -174,11 +150,7 @@ fn is_truncation(event: &str) -> bool {
 }
 
 /// Shows the metrics; the inner result says whether every run was counted with its outcome.
-async fn counted(
-    admin: SocketAddr,
-    out: &mut impl Write,
-    look: Look,
-) -> io::Result<Result<String, String>> {
+async fn counted(admin: SocketAddr, out: &mut impl Write, look: Look) -> io::Result<Result<String, String>> {
     let mut expected = BTreeMap::new();
     for scenario in Scenario::ALL {
         *expected.entry(scenario.outcome().to_owned()).or_insert(0) += 1;
@@ -204,9 +176,7 @@ async fn counted(
     if runs == expected {
         Ok(Ok("each run was counted once, with its outcome".to_owned()))
     } else {
-        Ok(Err(format!(
-            "runs should be {expected:?}, but are {runs:?}"
-        )))
+        Ok(Err(format!("runs should be {expected:?}, but are {runs:?}")))
     }
 }
 

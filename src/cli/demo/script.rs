@@ -107,16 +107,8 @@ impl Scenario {
 
     /// All that the agent does in a run with these ids.
     pub fn steps(self, ids: &Ids) -> Vec<Step> {
-        let mut run = Run {
-            ids,
-            steps: Vec::new(),
-            deltas: 0,
-        };
-        run.event(
-            5,
-            "RUN_STARTED",
-            json!({"threadId": ids.thread, "runId": ids.run, "protocolVersion": "1.1"}),
-        );
+        let mut run = Run { ids, steps: Vec::new(), deltas: 0 };
+        run.event(5, "RUN_STARTED", json!({"threadId": ids.thread, "runId": ids.run, "protocolVersion": "1.1"}));
         match self {
             Self::Text => run.says("m1", ANSWER, true),
             Self::Tool => {
@@ -131,41 +123,30 @@ impl Scenario {
                     120,
                     r#"{"type":"STATE_SNAPSHOT","snapshot":{"to":"Bern","days":0,"budget":240.50,"stops":[]}}"#,
                 );
+                run.raw(180, r#"{"type":"STATE_DELTA","delta":[{"op":"replace","path":"/days","value":2}]}"#);
+                run.raw(180, r#"{"type":"STATE_DELTA","delta":[{"op":"add","path":"/stops/-","value":"Zytglogge"}]}"#);
                 run.raw(
                     180,
-                    r#"{"type":"STATE_DELTA","delta":[{"op":"replace","path":"/days","value":2}]}"#,
+                    concat!(
+                        r#"{"type":"STATE_DELTA","delta":[{"op":"add","path":"/stops/-","value":"Rosengarten"},"#,
+                        r#"{"op":"replace","path":"/budget","value":198.00}]}"#
+                    ),
                 );
-                run.raw(
-                    180,
-                    r#"{"type":"STATE_DELTA","delta":[{"op":"add","path":"/stops/-","value":"Zytglogge"}]}"#,
-                );
-                run.raw(180, concat!(
-                    r#"{"type":"STATE_DELTA","delta":[{"op":"add","path":"/stops/-","value":"Rosengarten"},"#,
-                    r#"{"op":"replace","path":"/budget","value":198.00}]}"#
-                ));
             }
             Self::Fail => {
                 run.says("m1", "One moment, I am looking it up.", true);
-                run.event(
-                    150,
-                    "RUN_ERROR",
-                    json!({"message": "the model is overloaded", "code": "overloaded"}),
-                );
+                run.event(150, "RUN_ERROR", json!({"message": "the model is overloaded", "code": "overloaded"}));
                 return run.steps;
             }
             Self::Break => {
                 run.says("m1", CUT_SHORT, false);
-                run.steps.push(Step {
-                    pause: Duration::from_millis(60),
-                    what: What::BreakOff,
-                });
+                run.steps.push(Step { pause: Duration::from_millis(60), what: What::BreakOff });
                 return run.steps;
             }
         }
         let mut end = json!({"threadId": ids.thread, "runId": ids.run});
         if run.deltas > 0 {
-            end["usage"] =
-                json!([{"provider": "demo", "model": "script", "outputTokens": run.deltas}]);
+            end["usage"] = json!([{"provider": "demo", "model": "script", "outputTokens": run.deltas}]);
         }
         run.event(30, "RUN_FINISHED", end);
         run.steps
@@ -187,36 +168,22 @@ impl Run<'_> {
     }
 
     fn raw(&mut self, pause_ms: u64, event: &str) {
-        self.steps.push(Step {
-            pause: Duration::from_millis(pause_ms),
-            what: What::Event(event.to_owned()),
-        });
+        self.steps.push(Step { pause: Duration::from_millis(pause_ms), what: What::Event(event.to_owned()) });
     }
 
     /// An event with `type` first, as agents write it.
     fn event(&mut self, pause_ms: u64, kind: &str, members: Value) {
         let members = members.to_string();
-        self.raw(
-            pause_ms,
-            &format!("{{\"type\":\"{kind}\",{}", &members[1..]),
-        );
+        self.raw(pause_ms, &format!("{{\"type\":\"{kind}\",{}", &members[1..]));
     }
 
     /// A text message, one word a delta; without its end where the stream is to break off inside it.
     fn says(&mut self, message: &str, text: &str, whole: bool) {
         let id = self.id(message);
-        self.event(
-            40,
-            "TEXT_MESSAGE_START",
-            json!({"messageId": id, "role": "assistant"}),
-        );
+        self.event(40, "TEXT_MESSAGE_START", json!({"messageId": id, "role": "assistant"}));
         for (n, word) in (0u64..).zip(text.split_inclusive(' ')) {
             // 30 to 60 ms, unevenly, as a model's tokens come.
-            self.event(
-                30 + n * 17 % 31,
-                "TEXT_MESSAGE_CONTENT",
-                json!({"messageId": id, "delta": word}),
-            );
+            self.event(30 + n * 17 % 31, "TEXT_MESSAGE_CONTENT", json!({"messageId": id, "delta": word}));
             self.deltas += 1;
         }
         if whole {
@@ -227,17 +194,9 @@ impl Run<'_> {
     /// A tool call with these pieces of its arguments.
     fn calls(&mut self, call: &str, tool: &str, arguments: &[&str]) {
         let id = self.id(call);
-        self.event(
-            60,
-            "TOOL_CALL_START",
-            json!({"toolCallId": id, "toolCallName": tool}),
-        );
+        self.event(60, "TOOL_CALL_START", json!({"toolCallId": id, "toolCallName": tool}));
         for delta in arguments {
-            self.event(
-                45,
-                "TOOL_CALL_ARGS",
-                json!({"toolCallId": id, "delta": delta}),
-            );
+            self.event(45, "TOOL_CALL_ARGS", json!({"toolCallId": id, "delta": delta}));
         }
         self.event(5, "TOOL_CALL_END", json!({"toolCallId": id}));
     }
@@ -249,10 +208,7 @@ mod tests {
     use super::*;
 
     fn ids() -> Ids {
-        Ids {
-            thread: "t".into(),
-            run: "r".into(),
-        }
+        Ids { thread: "t".into(), run: "r".into() }
     }
 
     #[test]
@@ -265,10 +221,7 @@ mod tests {
 
     #[test]
     fn every_event_is_json_on_one_line_with_its_type_first() {
-        for step in Scenario::ALL
-            .into_iter()
-            .flat_map(|scenario| scenario.steps(&ids()))
-        {
+        for step in Scenario::ALL.into_iter().flat_map(|scenario| scenario.steps(&ids())) {
             let What::Event(json) = step.what else {
                 continue;
             };
@@ -285,9 +238,7 @@ mod tests {
             let types: Vec<_> = steps
                 .iter()
                 .map(|step| match &step.what {
-                    What::Event(json) => {
-                        serde_json::from_str::<Value>(json).unwrap()["type"].clone()
-                    }
+                    What::Event(json) => serde_json::from_str::<Value>(json).unwrap()["type"].clone(),
                     What::BreakOff => "nothing".into(),
                 })
                 .collect();
@@ -304,11 +255,7 @@ mod tests {
 
     #[test]
     fn the_whole_demo_takes_less_than_eight_seconds() {
-        let whole: Duration = Scenario::ALL
-            .into_iter()
-            .flat_map(|s| s.steps(&ids()))
-            .map(|step| step.pause)
-            .sum();
+        let whole: Duration = Scenario::ALL.into_iter().flat_map(|s| s.steps(&ids())).map(|step| step.pause).sum();
         assert!(whole < Duration::from_secs(7), "{whole:?}");
         assert!(whole > Duration::from_secs(2), "{whole:?}");
     }

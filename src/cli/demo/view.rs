@@ -26,10 +26,7 @@ impl Look {
     pub fn of(stream: &impl IsTerminal) -> Self {
         let grows = stream.is_terminal();
         let asked_not_to = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        Self {
-            grows,
-            colour: grows && !asked_not_to,
-        }
+        Self { grows, colour: grows && !asked_not_to }
     }
 
     /// `text` in this style.
@@ -42,11 +39,7 @@ impl Look {
             Style::Bad => "31",
             Style::Tool => "36",
         };
-        if self.colour && !text.is_empty() {
-            format!("\x1b[{code}m{text}\x1b[0m")
-        } else {
-            text.to_owned()
-        }
+        if self.colour && !text.is_empty() { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
     }
 }
 
@@ -89,12 +82,7 @@ struct Line {
 impl<'a, W: Write> View<'a, W> {
     /// A view of a run that has not begun.
     pub fn new(out: &'a mut W, look: Look) -> Self {
-        Self {
-            out,
-            look,
-            open: None,
-            calls: HashMap::new(),
-        }
+        Self { out, look, open: None, calls: HashMap::new() }
     }
 
     /// Shows one event.
@@ -104,27 +92,15 @@ impl<'a, W: Write> View<'a, W> {
     pub fn event(&mut self, arrived: &Arrived) -> io::Result<()> {
         let at = arrived.at;
         let Ok(event) = serde_json::from_str::<Value>(&arrived.json) else {
-            return self.line(
-                at,
-                Style::Bad,
-                &format!("not JSON: {}", plain(&arrived.json)),
-            );
+            return self.line(at, Style::Bad, &format!("not JSON: {}", plain(&arrived.json)));
         };
         let text = |member: &str| plain(event[member].as_str().unwrap_or_default());
         match event["type"].as_str().unwrap_or_default() {
             "RUN_STARTED" => self.line(at, Style::Faint, &format!("run {} started", text("runId"))),
-            "RUN_FINISHED" => {
-                self.line(at, Style::Good, &format!("run {} finished", text("runId")))
-            }
+            "RUN_FINISHED" => self.line(at, Style::Good, &format!("run {} finished", text("runId"))),
             "RUN_ERROR" => {
-                let code = event["code"]
-                    .as_str()
-                    .map_or_else(|| "without a code".to_owned(), plain);
-                self.line(
-                    at,
-                    Style::Bad,
-                    &format!("RUN_ERROR {code}: {}", text("message")),
-                )
+                let code = event["code"].as_str().map_or_else(|| "without a code".to_owned(), plain);
+                self.line(at, Style::Bad, &format!("RUN_ERROR {code}: {}", text("message")))
             }
             "TEXT_MESSAGE_START" => self.open(at, &text("messageId"), "", Style::Plain),
             "TEXT_MESSAGE_CONTENT" => self.grow(at, &text("messageId"), &text("delta"), true),
@@ -136,9 +112,7 @@ impl<'a, W: Write> View<'a, W> {
             }
             "TOOL_CALL_ARGS" => self.call_grows(at, &text("toolCallId"), &text("delta"), true),
             "TOOL_CALL_END" => self.call_grows(at, &text("toolCallId"), ")", false),
-            "TOOL_CALL_RESULT" => {
-                self.result(at, &text("toolCallId"), &readable(&event["content"]))
-            }
+            "TOOL_CALL_RESULT" => self.result(at, &text("toolCallId"), &readable(&event["content"])),
             "STATE_SNAPSHOT" => {
                 let state = snapshot(&arrived.json);
                 self.line(at, Style::Plain, &format!("state = {state}"))
@@ -147,11 +121,7 @@ impl<'a, W: Write> View<'a, W> {
                 let changes = changes(&arrived.json);
                 self.line(at, Style::Plain, &format!("state {changes}"))
             }
-            kind => self.line(
-                at,
-                Style::Faint,
-                &format!("{} {}", plain(kind), plain(&arrived.json)),
-            ),
+            kind => self.line(at, Style::Faint, &format!("{} {}", plain(kind), plain(&arrived.json))),
         }
     }
 
@@ -168,11 +138,7 @@ impl<'a, W: Write> View<'a, W> {
         }
         let remark = match line.deltas {
             0 => String::new(),
-            n => format!(
-                "  [{n} deltas, {} to {} ms]",
-                line.begun.as_millis(),
-                line.last.as_millis()
-            ),
+            n => format!("  [{n} deltas, {} to {} ms]", line.begun.as_millis(), line.last.as_millis()),
         };
         writeln!(self.out, "{}", self.look.paint(Style::Faint, &remark))
     }
@@ -188,13 +154,7 @@ impl<'a, W: Write> View<'a, W> {
         self.close()?;
         let text = format!("{}{}", self.time(at), self.look.paint(style, text));
         self.write(&text)?;
-        self.open = Some(Line {
-            id: id.to_owned(),
-            text,
-            begun: at,
-            last: at,
-            deltas: 0,
-        });
+        self.open = Some(Line { id: id.to_owned(), text, begun: at, last: at, deltas: 0 });
         Ok(())
     }
 
@@ -227,8 +187,7 @@ impl<'a, W: Write> View<'a, W> {
     }
 
     fn time(&self, at: Duration) -> String {
-        self.look
-            .paint(Style::Faint, &format!("{:>7} ms  ", at.as_millis()))
+        self.look.paint(Style::Faint, &format!("{:>7} ms  ", at.as_millis()))
     }
 
     /// Writes at once where lines grow; elsewhere [`View::close`] writes the whole line.
@@ -291,16 +250,12 @@ fn snapshot(event: &str) -> String {
 
 /// A tool's result: text as it is, anything else as JSON.
 fn readable(content: &Value) -> String {
-    content
-        .as_str()
-        .map_or_else(|| plain(&content.to_string()), plain)
+    content.as_str().map_or_else(|| plain(&content.to_string()), plain)
 }
 
 /// Text that cannot steer a terminal: control characters become spaces.
 fn plain(text: &str) -> String {
-    text.chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect()
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 #[cfg(test)]
@@ -308,20 +263,13 @@ fn plain(text: &str) -> String {
 mod tests {
     use super::*;
 
-    const TERMINAL: Look = Look {
-        grows: true,
-        colour: false,
-    };
+    const TERMINAL: Look = Look { grows: true, colour: false };
 
     fn shown(look: Look, events: &[&str]) -> String {
         let mut out = Vec::new();
         let mut view = View::new(&mut out, look);
         for (n, json) in (1u64..).zip(events) {
-            view.event(&Arrived {
-                at: Duration::from_millis(10 * n),
-                json: (*json).to_owned(),
-            })
-            .unwrap();
+            view.event(&Arrived { at: Duration::from_millis(10 * n), json: (*json).to_owned() }).unwrap();
         }
         view.close().unwrap();
         String::from_utf8(out).unwrap()
@@ -337,8 +285,7 @@ mod tests {
 
     #[test]
     fn a_tool_call_is_one_line_with_its_result() {
-        let line =
-            "     10 ms  get_weather({\"city\":\"Bern\"}) → 12 degrees  [2 deltas, 10 to 50 ms]\n";
+        let line = "     10 ms  get_weather({\"city\":\"Bern\"}) → 12 degrees  [2 deltas, 10 to 50 ms]\n";
         assert_eq!(shown(Look::default(), &CALL), line);
         assert_eq!(shown(TERMINAL, &CALL), line);
     }
@@ -371,11 +318,7 @@ mod tests {
         let mut out = Vec::new();
         let mut view = View::new(&mut out, TERMINAL);
         for json in &events[..2] {
-            view.event(&Arrived {
-                at: Duration::ZERO,
-                json: (*json).to_owned(),
-            })
-            .unwrap();
+            view.event(&Arrived { at: Duration::ZERO, json: (*json).to_owned() }).unwrap();
         }
         assert_eq!(String::from_utf8(out).unwrap(), "      0 ms  half an ");
     }
@@ -383,27 +326,18 @@ mod tests {
     #[test]
     fn state_changes_are_told_one_by_one() {
         let delta = r#"{"type":"STATE_DELTA","delta":[{"op":"add","path":"/a/-","value":"x"},{"op":"replace","path":"/c","value":2.50},{"op":"remove","path":"/b"}]}"#;
-        assert_eq!(
-            shown(TERMINAL, &[delta]),
-            "     10 ms  state /a/- + \"x\", /c = 2.50, /b removed\n"
-        );
+        assert_eq!(shown(TERMINAL, &[delta]), "     10 ms  state /a/- + \"x\", /c = 2.50, /b removed\n");
     }
 
     #[test]
     fn an_agent_cannot_steer_the_terminal() {
-        let text = shown(
-            TERMINAL,
-            &[r#"{"type":"RUN_ERROR","message":"\u001b[2Jgone","code":"\u009b1m"}"#],
-        );
+        let text = shown(TERMINAL, &[r#"{"type":"RUN_ERROR","message":"\u001b[2Jgone","code":"\u009b1m"}"#]);
         assert_eq!(text, "     10 ms  RUN_ERROR  1m:  [2Jgone\n");
     }
 
     #[test]
     fn an_unknown_event_is_shown_as_it_is() {
         let event = r#"{"type":"FUTURE","x":1}"#;
-        assert_eq!(
-            shown(TERMINAL, &[event]),
-            format!("     10 ms  FUTURE {event}\n")
-        );
+        assert_eq!(shown(TERMINAL, &[event]), format!("     10 ms  FUTURE {event}\n"));
     }
 }

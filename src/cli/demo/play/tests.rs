@@ -11,9 +11,7 @@ use std::{
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body_util::{BodyExt, Full};
-use hyper::{
-    body::Incoming, client::conn::http1 as client_http1, server::conn::http1, service::service_fn,
-};
+use hyper::{body::Incoming, client::conn::http1 as client_http1, server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream};
 
@@ -51,9 +49,7 @@ async fn least_gateway(agent: SocketAddr, break_the_bytes: bool) -> SocketAddr {
                         let (text, outcome) = relay(agent, request, break_the_bytes).await;
                         counts[outcome].fetch_add(1, Relaxed);
                         let mut response = Response::new(Full::<Bytes>::from(text));
-                        response
-                            .headers_mut()
-                            .insert("content-type", "text/event-stream".parse().unwrap());
+                        response.headers_mut().insert("content-type", "text/event-stream".parse().unwrap());
                         response
                     };
                     Ok::<_, Infallible>(answer)
@@ -65,19 +61,12 @@ async fn least_gateway(agent: SocketAddr, break_the_bytes: bool) -> SocketAddr {
     address
 }
 
-async fn relay(
-    agent: SocketAddr,
-    request: Request<Incoming>,
-    break_the_bytes: bool,
-) -> (String, usize) {
+async fn relay(agent: SocketAddr, request: Request<Incoming>, break_the_bytes: bool) -> (String, usize) {
     let body = request.into_body().collect().await.unwrap().to_bytes();
     let stream = TcpStream::connect(agent).await.unwrap();
     let (mut sender, connection) = client_http1::handshake(TokioIo::new(stream)).await.unwrap();
     tokio::spawn(connection);
-    let request = Request::post("/")
-        .header("host", "agent")
-        .body(Full::<Bytes>::from(body))
-        .unwrap();
+    let request = Request::post("/").header("host", "agent").body(Full::<Bytes>::from(body)).unwrap();
     let mut answer = sender.send_request(request).await.unwrap();
     let mut text = String::new();
     let mut outcome = 0;
@@ -108,60 +97,33 @@ async fn played(target: Target) -> (Result<(), Failure>, String) {
 #[tokio::test]
 async fn without_a_gateway_the_broken_run_and_the_count_fail_and_nothing_else() {
     let agent = agent().await;
-    let (result, text) = played(Target {
-        gateway: agent,
-        admin: agent,
-    })
-    .await;
+    let (result, text) = played(Target { gateway: agent, admin: agent }).await;
     assert!(matches!(result, Err(Failure::NotAsScripted(2))), "{text}");
-    let verdicts: Vec<_> = text
-        .lines()
-        .filter_map(|line| line.trim().chars().next())
-        .filter(|c| "✓✗".contains(*c))
-        .collect();
+    let verdicts: Vec<_> =
+        text.lines().filter_map(|line| line.trim().chars().next()).filter(|c| "✓✗".contains(*c)).collect();
     assert_eq!(verdicts, ['✓', '✓', '✓', '✓', '✗', '✗'], "{text}");
     assert!(text.contains("the body was cut off"), "{text}");
-    assert!(
-        text.contains("get_weather({\"city\":\"Bern\"}) → 12 degrees"),
-        "{text}"
-    );
-    assert!(
-        text.contains("state = {\"to\":\"Bern\",\"days\":0,\"budget\":240.50,\"stops\":[]}"),
-        "{text}"
-    );
-    assert!(
-        text.contains("RUN_ERROR overloaded: the model is overloaded"),
-        "{text}"
-    );
+    assert!(text.contains("get_weather({\"city\":\"Bern\"}) → 12 degrees"), "{text}");
+    assert!(text.contains("state = {\"to\":\"Bern\",\"days\":0,\"budget\":240.50,\"stops\":[]}"), "{text}");
+    assert!(text.contains("RUN_ERROR overloaded: the model is overloaded"), "{text}");
 }
 
 #[tokio::test]
 async fn a_gateway_that_ends_broken_runs_passes() {
     let gateway = least_gateway(agent().await, false).await;
     let begun = Instant::now();
-    let (result, text) = played(Target {
-        gateway,
-        admin: gateway,
-    })
-    .await;
+    let (result, text) = played(Target { gateway, admin: gateway }).await;
     assert!(result.is_ok(), "{text}");
     assert!(begun.elapsed() < Duration::from_secs(8));
     assert!(text.contains("RUN_ERROR UPSTREAM_TRUNCATED"), "{text}");
-    assert!(
-        text.contains("1 agent_error, 3 finished, 1 truncated"),
-        "{text}"
-    );
+    assert!(text.contains("1 agent_error, 3 finished, 1 truncated"), "{text}");
     assert!(!text.contains('\x1b'), "{text}");
 }
 
 #[tokio::test]
 async fn a_gateway_that_spells_a_number_anew_fails() {
     let gateway = least_gateway(agent().await, true).await;
-    let (result, text) = played(Target {
-        gateway,
-        admin: gateway,
-    })
-    .await;
+    let (result, text) = played(Target { gateway, admin: gateway }).await;
     assert!(matches!(result, Err(Failure::NotAsScripted(1))), "{text}");
     assert!(text.contains("✗ event 2 should be"), "{text}");
 }
@@ -171,42 +133,25 @@ async fn a_gateway_that_is_not_there_fails_at_once() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let nobody = listener.local_addr().unwrap();
     drop(listener);
-    let (result, text) = played(Target {
-        gateway: nobody,
-        admin: nobody,
-    })
-    .await;
+    let (result, text) = played(Target { gateway: nobody, admin: nobody }).await;
     assert!(matches!(result, Err(Failure::NotAsScripted(6))), "{text}");
     assert!(text.contains("no answer from 127.0.0.1"), "{text}");
 }
 
 #[test]
 fn an_event_too_many_or_too_few_is_not_as_scripted() {
-    let ids = Ids {
-        thread: "t".into(),
-        run: "r".into(),
-    };
+    let ids = Ids { thread: "t".into(), run: "r".into() };
     let script = Scenario::State.steps(&ids);
     let mut arrived: Vec<_> = script
         .iter()
         .filter_map(|step| match &step.what {
-            What::Event(json) => Some(Arrived {
-                at: Duration::ZERO,
-                json: json.clone(),
-            }),
+            What::Event(json) => Some(Arrived { at: Duration::ZERO, json: json.clone() }),
             What::BreakOff => None,
         })
         .collect();
     assert!(compare(&script, &arrived).is_ok());
-    arrived.push(Arrived {
-        at: Duration::ZERO,
-        json: r#"{"type":"RUN_ERROR","code":"UPSTREAM_TRUNCATED"}"#.into(),
-    });
+    arrived.push(Arrived { at: Duration::ZERO, json: r#"{"type":"RUN_ERROR","code":"UPSTREAM_TRUNCATED"}"#.into() });
     assert!(compare(&script, &arrived).is_err());
     arrived.truncate(3);
-    assert!(
-        compare(&script, &arrived)
-            .unwrap_err()
-            .contains("only 3 arrived")
-    );
+    assert!(compare(&script, &arrived).unwrap_err().contains("only 3 arrived"));
 }
