@@ -3,10 +3,26 @@
 //! A [`Config`] is complete: defaults are merged in, secrets are read, names are resolved. Nothing in here
 //! opens a socket, and nothing else in the crate reads a configuration file or a `TIDEGATE_` variable.
 
+mod check;
+mod layer;
+mod load;
+mod problem;
+mod schema;
+mod secret;
+mod shape;
+mod show;
+mod text;
+mod written;
+
 use std::{net::SocketAddr, num::NonZeroUsize, time::Duration};
 
 use http::{HeaderName, HeaderValue, Uri};
 use ipnet::IpNet;
+
+pub use load::{Flags, Sources};
+pub use problem::{Errors, Place, Problem};
+pub use schema::schema;
+pub use show::Shown;
 
 /// The whole checked configuration of one process.
 #[derive(Clone, Debug)]
@@ -27,6 +43,8 @@ pub struct Config {
     pub agents: Vec<Agent>,
     /// What clients ask for; never empty.
     pub routes: Vec<Route>,
+    /// What [`Config::show`] shows; nothing acts on it.
+    pub shown: Shown,
 }
 
 /// `[admin]`: the operator's listener.

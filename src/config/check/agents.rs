@@ -1,0 +1,147 @@
+//! `agent` and `[agents]` as written come in, the checked agents go out.
+
+use std::collections::BTreeMap;
+
+use http::HeaderValue;
+
+use super::Context;
+use crate::config::{
+    Agent, AgentHttp, HeaderRules, Timeouts,
+    problem::{Found, KeyPath, Place},
+    show::is_credential,
+    text::{HeaderName, Text},
+    written::{self, HeaderText, HttpVersion, Written},
+};
+
+/// The name of the agent of a two-line configuration.
+const ONLY: &str = "agent";
+
+/// Checks the agents. `agent` becomes one of `[agents]`, so that only one way is left.
+pub(super) fn check(written: &mut Written, context: &Context<'_>, found: &mut Found<'_>) -> Vec<Agent> {
+    let (short, long) = (KeyPath::top().key("agent"), KeyPath::top().key("agents"));
+    let none = written.agents.entries.is_empty();
+    if let Some(url) = written.agent.take() {
+        if !none {
+            found.key(
+                &short,
+                "`agent` is short for a single agent and cannot stand beside `[agents]`; \
+                 write its url as `[agents.NAME] url`, or take `[agents]` away",
+            );
+        }
+        written.agents.entries.insert(ONLY.into(), written::Agent { url: Some(url), ..Default::default() });
+    } else if none && !context.is_removed(&short) && !found.places().is_anything_below(&long) {
+        found.key(
+            &short,
+            "no agent is configured; two lines are enough: listen = \"127.0.0.1:8080\" \
+             and agent = \"http://127.0.0.1:8000/agui\" (or the flag --agent URL)",
+        );
+    }
+    let agents = written.agents.entries.iter();
+    agents.map(|(name, agent)| checked(name, agent, &long.key(name), context, found)).collect()
+}
+
+fn checked(
+    name: &str,
+    written: &written::Agent,
+    path: &KeyPath,
+    context: &Context<'_>,
+    found: &mut Found<'_>,
+) -> Agent {
+    let urls = written.url.clone().map(written::OneOrMany::into_vec).unwrap_or_default();
+    let timeouts = &written.timeouts;
+    Agent {
+        name: name.to_owned(),
+        urls: urls.into_iter().map(|url| url.0).collect(),
+        http: match written.http {
+            HttpVersion::Auto => AgentHttp::Auto,
+            HttpVersion::One => AgentHttp::One,
+            HttpVersion::Two => AgentHttp::Two,
+        },
+        timeouts: Timeouts {
+            connect: timeouts.connect.0,
+            first_event: timeouts.first_event.0,
+            idle: timeouts.idle.0,
+            progress: timeouts.progress.0,
+            run: timeouts.run.0,
+        },
+        headers: headers(&written.headers, &path.key("headers"), context, found),
+    }
+}
+
+fn headers(
+    written: &written::HeaderRules,
+    path: &KeyPath,
+    context: &Context<'_>,
+    found: &mut Found<'_>,
+) -> HeaderRules {
+    const FRAMING: &str = "the gateway itself has to write this header; take it out of here";
+    let mut rules = HeaderRules::default();
+    let set = path.key("set");
+    for (name, value) in names(&written.set.entries, &set, found) {
+        let path = set.key(&name.written);
+        if name.name.is_framing() {
+            found.key(&path, FRAMING);
+        }
+        match header_value(name.name.0.as_str(), value, &path, context, found) {
+            Ok(value) => rules.set.push((name.name.0, value)),
+            Err(what) => found.value(&path, what),
+        }
+    }
+    for (i, name) in written.remove.iter().enumerate() {
+        if name.is_framing() {
+            found.value(&path.key("remove").item(i), FRAMING);
+        }
+        rules.remove.push(name.0.clone());
+    }
+    rules
+}
+
+/// A header's name, and how it was spelled.
+pub(super) struct Spelled {
+    /// The name.
+    pub(super) name: HeaderName,
+    written: String,
+}
+
+/// The names of a table of headers, each only once whatever its case.
+pub(super) fn names<'a, V>(
+    entries: &'a BTreeMap<String, V>,
+    path: &KeyPath,
+    found: &mut Found<'_>,
+) -> Vec<(Spelled, &'a V)> {
+    let mut names: Vec<(Spelled, &V)> = Vec::new();
+    for (written, value) in entries {
+        let Ok(name) = HeaderName::read(written) else { continue };
+        if let Some((earlier, _)) = names.iter().find(|(earlier, _)| earlier.name == name) {
+            let what = format!("the same header as `{}`, for case does not count; write one of them", earlier.written);
+            found.key(&path.key(written), what);
+            continue;
+        }
+        names.push((Spelled { name, written: written.clone() }, value));
+    }
+    names
+}
+
+fn header_value(
+    name: &str,
+    written: &HeaderText,
+    path: &KeyPath,
+    context: &Context<'_>,
+    found: &Found<'_>,
+) -> Result<HeaderValue, String> {
+    match written {
+        HeaderText::Literal(literal) => {
+            let mut value = literal.0.clone();
+            let from_variable = matches!(found.places().value(path), Place::Variable(_));
+            value.set_sensitive(from_variable || is_credential(name));
+            Ok(value)
+        }
+        HeaderText::Secret(secret) => {
+            let bytes = context.secrets.read(secret)?;
+            let mut value = HeaderValue::from_bytes(&bytes)
+                .map_err(|_| "the secret is not a header value; it must be one line without control characters")?;
+            value.set_sensitive(true);
+            Ok(value)
+        }
+    }
+}

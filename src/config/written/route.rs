@@ -1,0 +1,138 @@
+//! `[[routes]]` and `[defaults]` as people write them.
+
+use std::time;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Headers;
+use crate::config::text::{DropType, DurationOrOff, HeaderValue, Host, Name, RoutePath, Size, StripMember};
+
+/// `[[routes]]`: one thing that clients ask for.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(deny_unknown_fields)]
+pub(in crate::config) struct Route {
+    /// The label in metrics and logs. Default: the path.
+    pub(in crate::config) name: Option<Name>,
+    /// This path and all below it; what follows it is appended to the agent's url.
+    pub(in crate::config) path: RoutePath,
+    /// Only for this host. Default: every host.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::config) host: Option<Host>,
+    /// Only where these headers have exactly these values.
+    pub(in crate::config) headers: Headers<HeaderValue>,
+    /// The name of the agent that answers. Default: the only one.
+    pub(in crate::config) agent: Option<String>,
+    /// Everything that `[defaults]` can say for all routes.
+    #[serde(flatten)]
+    pub(in crate::config) middleware: Middleware,
+}
+
+/// `[defaults]`: what happens to the runs of a route. A route's own keys win, one by one.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(deny_unknown_fields)]
+pub(in crate::config) struct Middleware {
+    /// Silence after which a client gets an SSE comment, so that nothing on the way gives up; or "off".
+    pub(in crate::config) keepalive: DurationOrOff,
+    /// Limits of size.
+    pub(in crate::config) limits: Limits,
+    /// What is left out of the stream.
+    pub(in crate::config) select: Select,
+    /// What is written as `\uXXXX` inside an event, for readers that break on it: "line_separators" is
+    /// U+2028, U+2029 and U+0085, "non_ascii" is everything beyond ASCII.
+    pub(in crate::config) escape: Escape,
+    /// What a client sees of an agent's faults: "pass" as it is, "run_error" as one `RUN_ERROR`.
+    pub(in crate::config) on_error: OnError,
+}
+
+/// `limits`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(deny_unknown_fields)]
+pub(in crate::config) struct Limits {
+    /// The body of a request. Past it: HTTP status 413.
+    pub(in crate::config) body: Size,
+    /// One event of a stream. Past it the run ends with the code `FRAME_TOO_LARGE`.
+    pub(in crate::config) frame: Size,
+}
+
+/// `select`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(deny_unknown_fields)]
+pub(in crate::config) struct Select {
+    /// Event types, known or not. None that begins or ends a run.
+    pub(in crate::config) drop: Vec<DropType>,
+    /// Members at the top level of events. None that the protocol needs.
+    pub(in crate::config) strip: Vec<StripMember>,
+}
+
+/// What is escaped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub(in crate::config) enum Escape {
+    #[default]
+    Off,
+    LineSeparators,
+    NonAscii,
+}
+
+/// `on_error`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(deny_unknown_fields)]
+pub(in crate::config) struct OnError {
+    /// A stream that ends without a terminal event. Passed on, most clients take it for a run that never ended.
+    pub(in crate::config) truncated: Fault,
+    /// An answer that is no stream, such as a status of 500.
+    pub(in crate::config) status: Fault,
+}
+
+/// Whether a fault is shown as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub(in crate::config) enum Fault {
+    Pass,
+    RunError,
+}
+
+impl Default for Route {
+    fn default() -> Self {
+        Self {
+            name: None,
+            path: RoutePath("/".into()),
+            host: None,
+            headers: Headers::default(),
+            agent: None,
+            middleware: Middleware::default(),
+        }
+    }
+}
+
+impl Default for Middleware {
+    fn default() -> Self {
+        Self {
+            keepalive: DurationOrOff(Some(time::Duration::from_secs(15))),
+            limits: Limits::default(),
+            select: Select::default(),
+            escape: Escape::default(),
+            on_error: OnError::default(),
+        }
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { body: Size(32 << 20), frame: Size(10 << 20) }
+    }
+}
+
+impl Default for OnError {
+    fn default() -> Self {
+        Self { truncated: Fault::RunError, status: Fault::Pass }
+    }
+}
