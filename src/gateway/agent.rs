@@ -159,7 +159,7 @@ impl Agent {
                         return Ok((answer, endpoint.clone()));
                     }
                     Err(Unanswered::Unsent(unsent)) => {
-                        request = unsent;
+                        request = *unsent;
                         attempt.result = Attempt::Unreachable;
                         if !used {
                             failure = Failure::Unreachable;

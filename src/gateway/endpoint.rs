@@ -36,6 +36,7 @@ pub struct Endpoint {
     http: AgentHttp,
     connect_limit: Duration,
     metrics: Arc<EndpointMetrics>,
+    #[allow(clippy::vec_box, reason = "a connection is moved between the pool and its users by its pointer")]
     idle: RefCell<Vec<Box<Http1>>>,
     shared: RefCell<Option<Http2>>,
 }

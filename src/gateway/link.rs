@@ -100,7 +100,7 @@ pub enum Link {
 #[derive(Debug)]
 pub enum Unanswered {
     /// The connection was dead before any byte of the request was on it: here it is again.
-    Unsent(Request<Upload>),
+    Unsent(Box<Request<Upload>>),
     /// The connection broke after that; the agent may have acted.
     Broken,
 }
@@ -131,13 +131,17 @@ impl Link {
                 let (head, incoming) = answer.into_parts();
                 let mut download = Download { incoming, link: Some((link, home.clone())) };
                 if download.incoming.is_end_stream() {
-                    poll_fn(|cx| Poll::Ready(download.settle(cx))).await;
+                    poll_fn(|cx| {
+                        download.settle(cx);
+                        Poll::Ready(())
+                    })
+                    .await;
                 }
                 Ok(Response::from_parts(head, download))
             }
             Self::Http2(mut sender) => {
                 if sender.ready().await.is_err() {
-                    return Err(Unanswered::Unsent(request));
+                    return Err(Unanswered::Unsent(Box::new(request)));
                 }
                 let answer = sender.try_send_request(request).await.map_err(unanswered)?;
                 Ok(answer.map(|incoming| Download { incoming, link: None }))
@@ -148,7 +152,7 @@ impl Link {
 
 fn unanswered(mut error: TrySendError<Request<Upload>>) -> Unanswered {
     match error.take_message() {
-        Some(request) => Unanswered::Unsent(request),
+        Some(request) => Unanswered::Unsent(Box::new(request)),
         None => Unanswered::Broken,
     }
 }

@@ -202,7 +202,7 @@ impl Story {
             is_run,
             frame_limit: config.limits.frame,
             pipeline: self.site.recipe.build(),
-            encoder: self.site.encoder.clone(),
+            encoder: self.site.encoder,
             truncated: config.on_error.truncated,
             timers: Timers::new(&self.agent().config.timeouts, config.keepalive, self.received, sent),
             tally: self.tally(endpoint),
@@ -221,7 +221,7 @@ impl Story {
         record.parent_run_id = value(input.parent_run_id);
         record.client_version = value(input.protocol_version);
         record.client_address = Some(self.client);
-        record.trace = Some(self.trace.clone());
+        record.trace = Some(self.trace);
         Tally::new(self.worker.metrics.clone(), self.site.metrics.clone(), record, self.received)
     }
 

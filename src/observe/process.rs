@@ -38,10 +38,7 @@ impl Process {
             (&self.open_fds, now.open_fds),
             (&self.max_fds, now.max_fds.map(limit)),
             (&self.virtual_memory, now.virtual_memory_bytes),
-            (
-                &self.virtual_memory_max,
-                now.virtual_memory_max_bytes.map(limit),
-            ),
+            (&self.virtual_memory_max, now.virtual_memory_max_bytes.map(limit)),
             (&self.resident_memory, now.resident_memory_bytes),
             (&self.start_time, now.start_time_seconds),
             (&self.threads, now.threads),

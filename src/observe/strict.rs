@@ -24,8 +24,7 @@ pub(super) fn read(text: &str) -> Result<BTreeMap<String, Family>, String> {
         let wrong = |what: &str| format!("{what}: {line:?}");
         if let Some(meta) = line.strip_prefix("# ") {
             let mut words = meta.splitn(3, ' ');
-            let (Some(word), Some(name), Some(rest)) = (words.next(), words.next(), words.next())
-            else {
+            let (Some(word), Some(name), Some(rest)) = (words.next(), words.next(), words.next()) else {
                 return Err(wrong("not TYPE, UNIT or HELP"));
             };
             if name != current {
@@ -39,28 +38,19 @@ pub(super) fn read(text: &str) -> Result<BTreeMap<String, Family>, String> {
                 return Err(wrong("metadata after samples"));
             }
             match word {
-                "TYPE"
-                    if family.kind.is_empty()
-                        && ["counter", "gauge", "histogram"].contains(&rest) =>
-                {
+                "TYPE" if family.kind.is_empty() && ["counter", "gauge", "histogram"].contains(&rest) => {
                     rest.clone_into(&mut family.kind);
                 }
                 "UNIT" if family.unit.is_none() && name.ends_with(&format!("_{rest}")) => {
                     family.unit = Some(rest.to_owned());
                 }
-                "HELP" if family.help.is_empty() => {
-                    family.help = unescape(rest).ok_or(wrong("escape"))?
-                }
+                "HELP" if family.help.is_empty() => family.help = unescape(rest).ok_or(wrong("escape"))?,
                 _ => return Err(wrong("metadata")),
             }
         } else {
             let (name, labels, value) = sample(line).ok_or(wrong("no sample"))?;
-            let family = families
-                .get_mut(&current)
-                .ok_or(wrong("a sample before TYPE"))?;
-            let suffix = name
-                .strip_prefix(&current)
-                .ok_or(wrong("not of this family"))?;
+            let family = families.get_mut(&current).ok_or(wrong("a sample before TYPE"))?;
+            let suffix = name.strip_prefix(&current).ok_or(wrong("not of this family"))?;
             let fits = match family.kind.as_str() {
                 "counter" => suffix == "_total",
                 "histogram" => ["_bucket", "_sum", "_count"].contains(&suffix),
@@ -84,17 +74,10 @@ pub(super) fn read(text: &str) -> Result<BTreeMap<String, Family>, String> {
 fn histogram(family: &Family) -> Result<(), String> {
     let mut open: Option<(f64, f64)> = None;
     for (name, labels, value) in &family.samples {
-        let le = labels
-            .last()
-            .filter(|(name, _)| name == "le")
-            .map(|(_, bound)| bound.as_str());
+        let le = labels.last().filter(|(name, _)| name == "le").map(|(_, bound)| bound.as_str());
         match le {
             Some(bound) if name.ends_with("_bucket") => {
-                let float = if bound == "+Inf" {
-                    f64::INFINITY
-                } else {
-                    canonical(bound)?
-                };
+                let float = if bound == "+Inf" { f64::INFINITY } else { canonical(bound)? };
                 let (last, count) = open.unwrap_or((f64::NEG_INFINITY, 0.0));
                 if float <= last || *value < count {
                     return Err(format!("bucket {bound} does not grow"));
@@ -121,17 +104,11 @@ fn histogram(family: &Family) -> Result<(), String> {
 fn canonical(bound: &str) -> Result<f64, String> {
     let value: f64 = bound.parse().map_err(|_| format!("bound {bound}"))?;
     let spelled = if value < 1e-4 {
-        bound
-            .split_once("e-")
-            .is_some_and(|(digits, exponent)| !digits.ends_with(".0") && exponent.len() == 2)
+        bound.split_once("e-").is_some_and(|(digits, exponent)| !digits.ends_with(".0") && exponent.len() == 2)
     } else {
         bound.contains('.') && !bound.contains('e')
     };
-    if spelled {
-        Ok(value)
-    } else {
-        Err(format!("bound {bound} is not canonical"))
-    }
+    if spelled { Ok(value) } else { Err(format!("bound {bound} is not canonical")) }
 }
 
 fn sample(line: &str) -> Option<Sample> {

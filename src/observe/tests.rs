@@ -12,8 +12,8 @@ use std::{
 use http::StatusCode;
 
 use super::{
-    Attempt, ClientVersion, Connect, Decision, Direction, Encoding, Metrics, Outcome, Refusal,
-    Reload, RouteMetrics, StatePatch, TokenKind, families,
+    Attempt, ClientVersion, Connect, Decision, Direction, Encoding, Metrics, Outcome, Refusal, Reload, RouteMetrics,
+    StatePatch, TokenKind, families,
     strict::{self, Family},
 };
 use crate::agui::EventKind;
@@ -68,20 +68,10 @@ fn exercise(metrics: &Metrics, name: &str) -> Arc<RouteMetrics> {
     let time = Duration::from_millis(150);
     for outcome in Outcome::ALL {
         for encoding in Encoding::ALL {
-            route.run_over(
-                *outcome,
-                ClientVersion::from_declared("0.0.47"),
-                *encoding,
-                time,
-            );
+            route.run_over(*outcome, ClientVersion::from_declared("0.0.47"), *encoding, time);
         }
     }
-    route.run_over(
-        Outcome::Finished,
-        ClientVersion::UNDECLARED,
-        Encoding::Sse,
-        time,
-    );
+    route.run_over(Outcome::Finished, ClientVersion::UNDECLARED, Encoding::Sse, time);
     route.first_event(time);
     route.first_content(time);
     route.max_gap(time);
@@ -98,22 +88,11 @@ fn exercise(metrics: &Metrics, name: &str) -> Arc<RouteMetrics> {
     route.dropped("select", "configured", 1);
     route.repaired("close_message", 1);
     route.violation("message_not_open");
-    route.converted(
-        ClientVersion::from_declared("1.0"),
-        ClientVersion::from_declared("0.0.47"),
-        "none",
-        1,
-    );
-    Decision::ALL
-        .iter()
-        .for_each(|decision| route.tool_call(*decision));
+    route.converted(ClientVersion::from_declared("1.0"), ClientVersion::from_declared("0.0.47"), "none", 1);
+    Decision::ALL.iter().for_each(|decision| route.tool_call(*decision));
     route.tool_call_duration(time);
-    TokenKind::ALL
-        .iter()
-        .for_each(|kind| route.tokens(*kind, 12));
-    StatePatch::ALL
-        .iter()
-        .for_each(|result| route.state_patch(*result));
+    TokenKind::ALL.iter().for_each(|kind| route.tokens(*kind, 12));
+    StatePatch::ALL.iter().for_each(|result| route.state_patch(*result));
     for status in [101, 200, 204, 304, 404, 502, 999] {
         let status = StatusCode::from_u16(status).unwrap();
         route.request(status);
@@ -122,22 +101,14 @@ fn exercise(metrics: &Metrics, name: &str) -> Arc<RouteMetrics> {
     route.keepalives(1);
     route.client_stall(time);
     let endpoint = metrics.endpoint("helpdesk", "http://127.0.0.1:8000/agui");
-    Connect::ALL
-        .iter()
-        .for_each(|result| endpoint.connect(time, *result));
-    Attempt::ALL
-        .iter()
-        .for_each(|result| endpoint.attempts(*result));
+    Connect::ALL.iter().for_each(|result| endpoint.connect(time, *result));
+    Attempt::ALL.iter().for_each(|result| endpoint.attempts(*result));
     endpoint.healthy(true);
     endpoint.ejected();
-    Refusal::ALL
-        .iter()
-        .for_each(|reason| metrics.refused(*reason));
+    Refusal::ALL.iter().for_each(|reason| metrics.refused(*reason));
     metrics.draining(false);
     metrics.config_loaded("c0ffee");
-    Reload::ALL
-        .iter()
-        .for_each(|result| metrics.config_reload(*result));
+    Reload::ALL.iter().for_each(|result| metrics.config_reload(*result));
     metrics.held_bytes().add(4096);
     metrics.held_bytes().sub(96);
     route
@@ -150,9 +121,7 @@ fn scrape(metrics: &Metrics) -> BTreeMap<String, Family> {
 
 /// The value of one series, given as it stands in the classic text.
 fn value(text: &str, series: &str) -> Option<f64> {
-    text.lines()
-        .find_map(|line| line.strip_prefix(series)?.strip_prefix(' '))
-        .map(|value| value.parse().unwrap())
+    text.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' ')).map(|value| value.parse().unwrap())
 }
 
 #[test]
@@ -165,19 +134,14 @@ fn a_scrape_shows_the_contract_and_nothing_else() {
         let mut words = line.split_whitespace();
         let (name, kind) = (words.next().unwrap(), words.next().unwrap());
         let expected: Vec<_> = words.collect();
-        let family = shown
-            .remove(name.trim_end_matches("_total"))
-            .unwrap_or_else(|| panic!("{name} is missing"));
+        let family = shown.remove(name.trim_end_matches("_total")).unwrap_or_else(|| panic!("{name} is missing"));
         assert_eq!(family.kind, kind, "{name}");
         assert_eq!(name.ends_with("_total"), kind == "counter", "{name}");
         assert!(family.help.ends_with('.'), "{name}: {}", family.help);
         assert!(!family.samples.is_empty(), "{name}");
         for (_, labels, _) in &family.samples {
-            let labels: Vec<_> = labels
-                .iter()
-                .map(|(label, _)| label.as_str())
-                .filter(|label| *label != "le")
-                .collect();
+            let labels: Vec<_> =
+                labels.iter().map(|(label, _)| label.as_str()).filter(|label| *label != "le").collect();
             assert_eq!(labels, expected, "{name}");
         }
     }
@@ -212,99 +176,40 @@ fn values_are_what_was_recorded() {
     let route = exercise(&metrics, "support");
     let text = metrics.render();
     for (series, expected) in [
-        (
-            "tidegate_events_total{route=\"support\",direction=\"in\",type=\"RAW\"}",
-            2.0,
-        ),
-        (
-            "tidegate_events_total{route=\"support\",direction=\"out\",type=\"other\"}",
-            2.0,
-        ),
-        (
-            "tidegate_event_bytes_total{route=\"support\",direction=\"out\",encoding=\"protobuf\"}",
-            100.0,
-        ),
-        (
-            "tidegate_requests_total{route=\"support\",status=\"2xx\"}",
-            2.0,
-        ),
-        (
-            "tidegate_requests_total{route=\"none\",status=\"5xx\"}",
-            2.0,
-        ),
+        ("tidegate_events_total{route=\"support\",direction=\"in\",type=\"RAW\"}", 2.0),
+        ("tidegate_events_total{route=\"support\",direction=\"out\",type=\"other\"}", 2.0),
+        ("tidegate_event_bytes_total{route=\"support\",direction=\"out\",encoding=\"protobuf\"}", 100.0),
+        ("tidegate_requests_total{route=\"support\",status=\"2xx\"}", 2.0),
+        ("tidegate_requests_total{route=\"none\",status=\"5xx\"}", 2.0),
         ("tidegate_requests_refused_total{reason=\"body\"}", 1.0),
-        (
-            "tidegate_tool_calls_total{route=\"support\",tool=\"other\",decision=\"masked\"}",
-            1.0,
-        ),
-        (
-            "tidegate_client_stall_seconds_total{route=\"support\"}",
-            0.15,
-        ),
+        ("tidegate_tool_calls_total{route=\"support\",tool=\"other\",decision=\"masked\"}", 1.0),
+        ("tidegate_client_stall_seconds_total{route=\"support\"}", 0.15),
         ("tidegate_held_bytes", 4000.0),
         ("tidegate_draining", 0.0),
         ("tidegate_config_info{hash=\"c0ffee\"}", 1.0),
-        (
-            "tidegate_agent_healthy{agent=\"helpdesk\",endpoint=\"http://127.0.0.1:8000/agui\"}",
-            1.0,
-        ),
-        (
-            "tidegate_event_delay_seconds_bucket{route=\"support\",le=\"0.00002\"}",
-            0.0,
-        ),
-        (
-            "tidegate_event_delay_seconds_bucket{route=\"support\",le=\"0.00005\"}",
-            7.0,
-        ),
+        ("tidegate_agent_healthy{agent=\"helpdesk\",endpoint=\"http://127.0.0.1:8000/agui\"}", 1.0),
+        ("tidegate_event_delay_seconds_bucket{route=\"support\",le=\"0.00002\"}", 0.0),
+        ("tidegate_event_delay_seconds_bucket{route=\"support\",le=\"0.00005\"}", 7.0),
         ("tidegate_event_delay_seconds_count{route=\"support\"}", 7.0),
-        (
-            "tidegate_run_duration_seconds_bucket{route=\"support\",outcome=\"budget\",le=\"0.1\"}",
-            0.0,
-        ),
-        (
-            "tidegate_run_duration_seconds_bucket{route=\"support\",outcome=\"budget\",le=\"0.2\"}",
-            2.0,
-        ),
-        (
-            "tidegate_run_duration_seconds_bucket{route=\"support\",outcome=\"budget\",le=\"409.6\"}",
-            2.0,
-        ),
-        (
-            "tidegate_run_duration_seconds_count{route=\"support\",outcome=\"finished\"}",
-            3.0,
-        ),
+        ("tidegate_run_duration_seconds_bucket{route=\"support\",outcome=\"budget\",le=\"0.1\"}", 0.0),
+        ("tidegate_run_duration_seconds_bucket{route=\"support\",outcome=\"budget\",le=\"0.2\"}", 2.0),
+        ("tidegate_run_duration_seconds_bucket{route=\"support\",outcome=\"budget\",le=\"409.6\"}", 2.0),
+        ("tidegate_run_duration_seconds_count{route=\"support\",outcome=\"finished\"}", 3.0),
     ] {
         assert_eq!(value(&text, series), Some(expected), "{series}\n{text}");
     }
     metrics.config_loaded("decaf");
     let text = metrics.render();
-    assert_eq!(
-        value(&text, "tidegate_config_info{hash=\"c0ffee\"}"),
-        None,
-        "only the one in use is shown"
-    );
-    assert_eq!(
-        value(&text, "tidegate_config_info{hash=\"decaf\"}"),
-        Some(1.0)
-    );
+    assert_eq!(value(&text, "tidegate_config_info{hash=\"c0ffee\"}"), None, "only the one in use is shown");
+    assert_eq!(value(&text, "tidegate_config_info{hash=\"decaf\"}"), Some(1.0));
     route.events(Direction::In, EventKind::Raw, 1);
     let again = metrics.route("support", "helpdesk");
     again.events(Direction::In, EventKind::Raw, 1);
     again.event_delay(Duration::from_micros(30), 1);
     let text = metrics.render();
     let series = "tidegate_events_total{route=\"support\",direction=\"in\",type=\"RAW\"}";
-    assert_eq!(
-        value(&text, series),
-        Some(4.0),
-        "a route that is loaded again counts on"
-    );
-    assert_eq!(
-        value(
-            &text,
-            "tidegate_event_delay_seconds_count{route=\"support\"}"
-        ),
-        Some(8.0)
-    );
+    assert_eq!(value(&text, series), Some(4.0), "a route that is loaded again counts on");
+    assert_eq!(value(&text, "tidegate_event_delay_seconds_count{route=\"support\"}"), Some(8.0));
 }
 
 #[test]
@@ -318,18 +223,9 @@ fn a_new_gateway_shows_what_can_be_known_as_zero() {
     ] {
         assert_eq!(value(&text, series), Some(0.0), "{series}\n{text}");
     }
-    assert_eq!(
-        value(
-            &text,
-            "tidegate_build_info{version=\"0.1.0\",revision=\"abc\"}"
-        ),
-        Some(1.0)
-    );
+    assert_eq!(value(&text, "tidegate_build_info{version=\"0.1.0\",revision=\"abc\"}"), Some(1.0));
     for limit in ["process_max_fds", "process_virtual_memory_max_bytes"] {
-        assert!(
-            value(&text, limit).unwrap() > 0.0,
-            "no limit must not look like one: {limit}"
-        );
+        assert!(value(&text, limit).unwrap() > 0.0, "no limit must not look like one: {limit}");
     }
 }
 
@@ -338,23 +234,14 @@ fn two_gateways_in_one_process_do_not_mix() {
     let (one, other) = (Metrics::new("0.1.0", "abc"), Metrics::new("0.1.0", "abc"));
     one.refused(Refusal::Body);
     let series = "tidegate_requests_refused_total{reason=\"body\"}";
-    assert_eq!(
-        (value(&one.render(), series), value(&other.render(), series)),
-        (Some(1.0), Some(0.0))
-    );
+    assert_eq!((value(&one.render(), series), value(&other.render(), series)), (Some(1.0), Some(0.0)));
 }
 
 #[test]
 fn a_stream_in_flight_is_counted_until_its_guard_is_gone_however_it_goes() {
     let metrics = Metrics::new("0.1.0", "abc");
     let route = metrics.route("support", "helpdesk");
-    let active = || {
-        value(
-            &metrics.render(),
-            "tidegate_runs_active{route=\"support\",agent=\"helpdesk\"}",
-        )
-        .unwrap()
-    };
+    let active = || value(&metrics.render(), "tidegate_runs_active{route=\"support\",agent=\"helpdesk\"}").unwrap();
     let (one, two) = (route.active(), route.active());
     assert!((active() - 2.0).abs() < f64::EPSILON);
     drop(one);
@@ -391,26 +278,11 @@ fn nothing_is_lost_between_threads_and_scrapes() {
     });
     let text = metrics.render();
     for (series, expected) in [
-        (
-            "tidegate_events_dropped_total{route=\"support\",stage=\"select\",reason=\"configured\"}",
-            4000.0,
-        ),
-        (
-            "tidegate_events_total{route=\"support\",direction=\"out\",type=\"CUSTOM\"}",
-            4000.0,
-        ),
-        (
-            "tidegate_time_to_first_event_seconds_count{route=\"support\",agent=\"helpdesk\"}",
-            4000.0,
-        ),
-        (
-            "tidegate_event_delay_seconds_count{route=\"support\"}",
-            12000.0,
-        ),
-        (
-            "tidegate_runs_active{route=\"support\",agent=\"helpdesk\"}",
-            0.0,
-        ),
+        ("tidegate_events_dropped_total{route=\"support\",stage=\"select\",reason=\"configured\"}", 4000.0),
+        ("tidegate_events_total{route=\"support\",direction=\"out\",type=\"CUSTOM\"}", 4000.0),
+        ("tidegate_time_to_first_event_seconds_count{route=\"support\",agent=\"helpdesk\"}", 4000.0),
+        ("tidegate_event_delay_seconds_count{route=\"support\"}", 12000.0),
+        ("tidegate_runs_active{route=\"support\",agent=\"helpdesk\"}", 0.0),
         ("tidegate_held_bytes", 0.0),
     ] {
         assert_eq!(value(&text, series), Some(expected), "{series}");
@@ -419,26 +291,11 @@ fn nothing_is_lost_between_threads_and_scrapes() {
 
 #[test]
 fn odd_names_in_the_configuration_keep_the_text_readable() {
-    for name in [
-        "/a b",
-        "quo\"te",
-        r"back\slash\",
-        r"\n",
-        r"\\",
-        "le=\"1\"",
-        "}, x",
-        "日本",
-        "line\nbreak",
-        "",
-    ] {
+    for name in ["/a b", "quo\"te", r"back\slash\", r"\n", r"\\", "le=\"1\"", "}, x", "日本", "line\nbreak", ""] {
         let metrics = Metrics::new("0.1.0", "abc");
         exercise(&metrics, name);
         let shown = scrape(&metrics);
-        for family in [
-            "tidegate_runs",
-            "tidegate_event_delay_seconds",
-            "tidegate_run_duration_seconds",
-        ] {
+        for family in ["tidegate_runs", "tidegate_event_delay_seconds", "tidegate_run_duration_seconds"] {
             for (_, labels, _) in &shown[family].samples {
                 assert_eq!(labels[0], ("route".to_owned(), name.to_owned()), "{family}");
             }
@@ -450,11 +307,7 @@ fn odd_names_in_the_configuration_keep_the_text_readable() {
 fn a_scrape_is_in_the_same_order_every_time() {
     let metrics = Metrics::new("0.1.0", "abc");
     exercise(&metrics, "support");
-    let names = |text: String| {
-        text.lines()
-            .map(|l| l.rsplit_once(' ').unwrap().0.to_owned())
-            .collect::<Vec<_>>()
-    };
+    let names = |text: String| text.lines().map(|l| l.rsplit_once(' ').unwrap().0.to_owned()).collect::<Vec<_>>();
     assert_eq!(names(metrics.render()), names(metrics.render()));
 }
 
@@ -462,11 +315,7 @@ fn a_scrape_is_in_the_same_order_every_time() {
 fn every_histogram_has_bounds_that_grow() {
     for family in families::ALL {
         if let families::Kind::Histogram(bounds) = family.kind {
-            assert!(
-                !bounds.is_empty() && bounds.is_sorted_by(|a, b| a < b),
-                "{}",
-                family.name
-            );
+            assert!(!bounds.is_empty() && bounds.is_sorted_by(|a, b| a < b), "{}", family.name);
         }
     }
 }
@@ -485,12 +334,7 @@ fn promtool_finds_nothing_wrong() {
         eprintln!("skipped: promtool is not installed");
         return;
     };
-    promtool
-        .stdin
-        .take()
-        .unwrap()
-        .write_all(metrics.render().as_bytes())
-        .unwrap();
+    promtool.stdin.take().unwrap().write_all(metrics.render().as_bytes()).unwrap();
     let output = promtool.wait_with_output().unwrap();
     let told = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && told.trim().is_empty(), "{told}");
