@@ -51,7 +51,7 @@ impl Plan {
 /// A run that was not exact, a process that is gone, or too much time.
 pub async fn measure(plan: &Plan) -> Result<String, String> {
     let Plan { target, shape, .. } = plan;
-    let cpu = || target.pid.map(proc::cpu).transpose();
+    let cost = || target.pid.map(|pid| Ok::<_, String>((proc::cpu(pid)?, proc::waited(pid)?))).transpose();
     let streams = Streams::begin(target, BUFFER, |thread| Shape {
         phase: shape.every * thread as u64 / target.streams as u64,
         ..*shape
@@ -61,9 +61,9 @@ pub async fn measure(plan: &Plan) -> Result<String, String> {
     tokio::time::sleep(plan.warm).await;
 
     tally.recording.set(shape.every > 0);
-    let (began, events_before, cpu_before) = (Instant::now(), tally.events.get(), cpu()?);
+    let (began, events_before, before) = (Instant::now(), tally.events.get(), cost()?);
     tokio::time::sleep(plan.window).await;
-    let (cpu_after, events, seconds) = (cpu()?, tally.events.get() - events_before, began.elapsed().as_secs_f64());
+    let (after, events, seconds) = (cost()?, tally.events.get() - events_before, began.elapsed().as_secs_f64());
     tally.recording.set(false);
     let mut delays = tally.delays.take();
 
@@ -73,9 +73,11 @@ pub async fn measure(plan: &Plan) -> Result<String, String> {
     }
     let mut report =
         format!("runs {runs}\nevents {events}\nseconds {seconds:.3}\nrate {:.0}\n", events as f64 / seconds);
-    if let (Some(before), Some(after)) = (cpu_before, cpu_after) {
-        let spent = after.saturating_sub(before).as_secs_f64();
-        let _ = writeln!(report, "cpu_us_per_event {:.3}\nbusy {:.3}", spent * 1e6 / events as f64, spent / seconds);
+    if let (Some((cpu_before, waited_before)), Some((cpu_after, waited_after))) = (before, after) {
+        let cpu = cpu_after.saturating_sub(cpu_before).as_secs_f64();
+        let waited = waited_after.saturating_sub(waited_before).as_secs_f64();
+        let _ = writeln!(report, "cpu_us_per_event {:.3}", cpu * 1e6 / events as f64);
+        let _ = writeln!(report, "busy {:.3}\nwaited {:.3}", cpu / seconds, waited / seconds);
     }
     delays.sort_unstable();
     for (name, share) in [("delay_p50_us", 0.50), ("delay_p99_us", 0.99)] {

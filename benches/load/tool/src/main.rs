@@ -1,6 +1,6 @@
 //! The command line of the load tool: `KEY=VALUE` arguments come in, lines of `key value` go out.
 //!
-//! `loadtool source [listen=ADDR]` answers run after run until it is killed; its first line names the address.
+//! `loadtool source` answers run after run until it is killed, an hour at most; its first line names its address.
 //! `loadtool flow to=ADDR …` keeps streams flowing, and measures rate, latency and CPU over a window.
 //! `loadtool idle to=ADDR …` holds streams open in silence, and measures memory.
 //! It knows nothing of the proxies that it measures: only an address and a process id.
@@ -15,10 +15,13 @@ mod run;
 mod sink;
 mod source;
 
-use std::{io::Write, net::SocketAddr, process::ExitCode};
+use std::{io::Write, net::Ipv4Addr, process::ExitCode, time::Duration};
 
 use args::Args;
 use tokio::{net::TcpListener, runtime::Builder, task::LocalSet};
+
+/// A source that was forgotten ends by itself.
+const LIFE: Duration = Duration::from_secs(3600);
 
 fn main() -> ExitCode {
     let mut words = std::env::args().skip(1);
@@ -42,18 +45,21 @@ fn main() -> ExitCode {
 
 async fn dispatch(command: &str, args: &Args) -> Result<String, String> {
     match command {
-        "source" => serve(args.or("listen", SocketAddr::from(([127, 0, 0, 1], 0)))?).await,
+        "source" => serve().await,
         "flow" => flow::measure(&flow::Plan::read(args)?).await,
         "idle" => idle::measure(&idle::Plan::read(args)?).await,
         _ => Err("say one of: source, flow, idle".into()),
     }
 }
 
-async fn serve(listen: SocketAddr) -> Result<String, String> {
-    let listener = TcpListener::bind(listen).await.map_err(|e| format!("{listen}: {e}"))?;
+async fn serve() -> Result<String, String> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.map_err(|e| e.to_string())?;
     let address = listener.local_addr().map_err(|e| e.to_string())?;
     println!("listening {address}");
     std::io::stdout().flush().map_err(|e| e.to_string())?;
-    source::serve(listener).await.map_err(|e| e.to_string())?;
+    match tokio::time::timeout(LIFE, source::serve(listener)).await {
+        Ok(outcome) => outcome.map_err(|e| e.to_string())?,
+        Err(_) => return Err("nobody stopped this source".into()),
+    }
     Ok(String::new())
 }

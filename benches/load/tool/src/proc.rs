@@ -18,6 +18,21 @@ pub fn cpu(pid: u32) -> Result<Duration, String> {
     Ok(TICK * ticks)
 }
 
+/// How long the threads of `pid` and of everything below it were ready to run while others had their core.
+///
+/// # Errors
+/// No such process.
+pub fn waited(pid: u32) -> Result<Duration, String> {
+    let of = |pid| {
+        let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+        threads.filter_map(|thread| {
+            let times = fs::read_to_string(thread.path().join("schedstat")).ok()?;
+            times.split_whitespace().nth(1)?.parse::<u64>().ok()
+        })
+    };
+    Ok(Duration::from_nanos(tree(pid)?.into_iter().flat_map(of).sum()))
+}
+
 /// Resident memory of `pid` and everything below it, in KiB.
 ///
 /// # Errors
@@ -94,6 +109,20 @@ mod tests {
         while cpu(std::process::id()).unwrap() < before + 5 * TICK {
             assert!(began.elapsed() < Duration::from_secs(20), "no CPU time was counted");
         }
+    }
+
+    #[test]
+    fn threads_that_share_a_core_wait_for_each_other() {
+        let mut busy: Vec<_> = (0..2)
+            .map(|_| Command::new("taskset").args(["-c", "0", "sh", "-c", "while :; do :; done"]).spawn().unwrap())
+            .collect();
+        std::thread::sleep(Duration::from_millis(600));
+        let waited = waited(busy[0].id()).unwrap();
+        for child in &mut busy {
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+        assert!(waited > Duration::from_millis(50), "{waited:?}");
     }
 
     #[test]

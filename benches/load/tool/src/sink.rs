@@ -43,10 +43,14 @@ impl Target {
     /// Reads `to=`, `path=`, `streams=`, `pid=` and `limit=` (in seconds).
     ///
     /// # Errors
-    /// An argument that is missing or malformed.
+    /// An argument that is missing or malformed, or an address of another machine.
     pub fn read(args: &Args) -> Result<Self, String> {
+        let to: SocketAddr = args.need("to")?;
+        if !to.ip().is_loopback() {
+            return Err(format!("{to} is not on this machine: this load is meant for no other"));
+        }
         Ok(Self {
-            to: args.need("to")?,
+            to,
             path: args.or("path", "/agui".to_owned())?,
             streams: args.need("streams")?,
             pid: args.get("pid")?,
@@ -235,6 +239,13 @@ pub mod tests {
 
     fn target(to: SocketAddr) -> Target {
         Target { to, path: "/agui".into(), streams: 5, pid: None, limit: Duration::from_secs(10) }
+    }
+
+    #[test]
+    fn only_this_machine_is_put_under_load() {
+        let args = |to: &str| Args::parse([format!("to={to}"), "streams=1".into()].into_iter()).unwrap();
+        assert!(Target::read(&args("127.0.0.1:80")).is_ok());
+        assert!(Target::read(&args("192.0.2.1:80")).err().unwrap().contains("not on this machine"));
     }
 
     #[tokio::test]
