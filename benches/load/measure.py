@@ -129,11 +129,11 @@ class Meter:
                 "flow", to=to, path=path, streams=scale.unpaced_streams, events=scale.unpaced_events, burst=burst,
                 warm=scale.warm, window=scale.unpaced_window, **process,
             )
-            numbers |= {
-                f"rate{burst}": unpaced["rate"],
-                f"cpu{burst}": unpaced.get("cpu_us_per_event"),
-                f"busy{burst}": unpaced.get("busy"),
-            }
+            numbers |= {f"rate{burst}": unpaced["rate"], f"cpu{burst}": unpaced.get("cpu_us_per_event")}
+            if pid is not None:
+                # A proxy that waits for a core that others have is as busy as it can be.
+                numbers[f"busy{burst}"] = unpaced["busy"] + unpaced["waited"]
+                numbers["waited"] = max(numbers["waited"], unpaced["waited"])
         return numbers
 
     def _idle(self, to, path, pid):

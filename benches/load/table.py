@@ -21,7 +21,7 @@ LINES = [
     ("idle", "memory an idle stream (KiB)", "{:.1f}", None),
 ]
 
-# A proxy that used less of its core than this was not what held the events back.
+# A proxy that wanted less of its core than this was not what held the events back.
 BUSY = 0.90
 # A proxy that waited longer than this share of the time for its core had to share it.
 WAITED = 0.03
@@ -81,7 +81,7 @@ def notes(results):
         if isinstance(result, str):
             found.append(f"{TITLES[name]} {result}.")
         if (waited := values(result, "waited")) and median(waited) > WAITED:
-            found.append(f"{TITLES[name]} waited {median(waited):.0%} of the time while others had its core: noise.")
+            found.append(f"{TITLES[name]} waited up to {median(waited):.0%} of a test while others had its core: noise.")
         if (pace := values(result, "pace")) and median(pace) < PACE:
             found.append(f"{TITLES[name]}: only {median(pace):.0%} of the paced events came in time.")
     return found

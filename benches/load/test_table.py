@@ -48,7 +48,7 @@ class Table(unittest.TestCase):
         self.assertEqual(
             table.notes(results),
             [
-                "HAProxy waited 20% of the time while others had its core: noise.",
+                "HAProxy waited up to 20% of a test while others had its core: noise.",
                 "HAProxy: only 80% of the paced events came in time.",
             ],
         )
