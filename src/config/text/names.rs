@@ -138,7 +138,8 @@ impl Text for LogFilter {
         // To the filter's parser a lone word that is no level is the name of a module.
         let level = |word: &str| LEVELS.contains(&word.to_ascii_lowercase().as_str());
         let lone_words = text.split(',').filter(|part| !part.contains(['=', '[', ':']));
-        if lone_words.map(str::trim).all(level) && EnvFilter::builder().parse(text).is_ok() {
+        // The parser cuts at bytes and does not survive every character.
+        if text.is_ascii() && lone_words.map(str::trim).all(level) && EnvFilter::builder().parse(text).is_ok() {
             return Ok(Self(text.to_owned()));
         }
         let meant = nearest(text, LEVELS).map(|level| format!(" (did you mean `{level}`?)")).unwrap_or_default();

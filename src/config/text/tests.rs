@@ -150,7 +150,7 @@ fn a_lone_word_in_a_log_filter_is_a_level() {
     for right in ["info", "DEBUG", "off", "info,hyper=warn", "tidegate::gateway=trace"] {
         assert_eq!(rewritten::<LogFilter>(right), right);
     }
-    for wrong in ["inof", "info,hypre", "", "hyper=loud", "info,,=["] {
+    for wrong in ["inof", "info,hypre", "", "hyper=loud", "info,,=[", "\t:'𦋪×=PI\""] {
         assert!(error::<LogFilter>(wrong).contains("is not a level"), "{wrong}");
     }
 }
