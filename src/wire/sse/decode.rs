@@ -323,11 +323,10 @@ impl Decoder {
     }
 
     fn fail(&mut self) -> FrameTooLarge {
-        self.failed = true;
-        self.payload = Payload::None;
-        self.chunk = Bytes::new();
-        self.at = 0;
-        self.canonical = None;
+        *self = Self {
+            failed: true,
+            ..Self::new(self.limit)
+        };
         FrameTooLarge { limit: self.limit }
     }
 }
