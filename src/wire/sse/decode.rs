@@ -114,7 +114,6 @@ impl Decoder {
             self.chunk = both.into();
         }
         self.at = 0;
-        self.canonical = None;
     }
 
     /// The next frame that is whole, or `None` when more bytes are needed.
