@@ -11,15 +11,13 @@ use tidegate::wire::sse::{Decoder, Encoder, Escape};
 
 const EVENTS: u64 = 100;
 
-/// Token events as agents send them, with this line end.
-fn stream(line_end: &str) -> Bytes {
-    (0..EVENTS)
-        .map(|n| {
-            let event = format!(r#"{{"type":"TEXT_MESSAGE_CONTENT","messageId":"msg-4711","delta":" token{n}"}}"#);
-            format!("data: {event}{line_end}{line_end}")
-        })
-        .collect::<String>()
-        .into()
+/// Token events as agents send them, with this line end, one a piece.
+fn events(line_end: &str) -> Vec<Bytes> {
+    let event = |n| {
+        let event = format!(r#"{{"type":"TEXT_MESSAGE_CONTENT","messageId":"msg-4711","delta":" token{n}"}}"#);
+        format!("data: {event}{line_end}{line_end}").into()
+    };
+    (0..EVENTS).map(event).collect()
 }
 
 /// Sends chunks through a decoder and an encoder; says how many bytes came out.
@@ -47,12 +45,12 @@ fn cut(body: &Bytes, size: usize) -> Vec<Bytes> {
 fn codec(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("codec");
     group.throughput(Throughput::Elements(EVENTS));
-    let canonical = stream("\n");
+    let canonical = Bytes::from(events("\n").concat());
     for (name, chunks, escape) in [
         ("canonical, one chunk", vec![canonical.clone()], Escape::Off),
         ("canonical, one event a chunk", cut(&canonical, canonical.len() / EVENTS as usize), Escape::Off),
         ("canonical, cut every 61 bytes", cut(&canonical, 61), Escape::Off),
-        ("CRLF, one chunk", vec![stream("\r\n")], Escape::Off),
+        ("CRLF, one chunk", vec![events("\r\n").concat().into()], Escape::Off),
         ("canonical, one chunk, escaping", vec![canonical.clone()], Escape::LineSeparators),
     ] {
         assert_eq!(through(&chunks, escape), canonical.len());

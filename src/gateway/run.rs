@@ -1,7 +1,7 @@
 //! The story of one run: a request comes in; it is admitted, sent to its agent, and answered with what the
 //! agent says. What is no run takes the same way and is relayed as it is.
 
-use std::{rc::Rc, sync::Arc, time::Instant};
+use std::{convert::Infallible, rc::Rc, sync::Arc, time::Instant};
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Version, header};
 use hyper::body::Incoming;
@@ -40,14 +40,14 @@ pub struct Peer {
 }
 
 /// Answers one request.
-pub async fn answer(request: Request<Incoming>, peer: Peer, worker: Rc<Worker>) -> Response<Body> {
+pub async fn answer(request: Request<Incoming>, peer: Peer, worker: Rc<Worker>) -> Result<Response<Body>, Infallible> {
     let ticket = Rc::new(worker.drain.ticket());
     let story = match Story::admit(&request, peer, &worker) {
         Ok(story) => story,
         Err((problem, reason)) => {
             worker.metrics.refused(reason);
             worker.metrics.request(problem.status);
-            return problem.into_response();
+            return Ok(problem.into_response());
         }
     };
     let version = request.version();
@@ -58,7 +58,7 @@ pub async fn answer(request: Request<Incoming>, peer: Peer, worker: Rc<Worker>) 
     *response.version_mut() = if version == Version::HTTP_2 { Version::HTTP_2 } else { Version::HTTP_11 };
     story.site.metrics.request(response.status());
     response.body_mut().hold(ticket);
-    response
+    Ok(response)
 }
 
 /// What is known of one request and its run.

@@ -149,8 +149,8 @@ impl Worker {
         let worker = self.clone();
         let service = service_fn(move |request: Request<Incoming>| {
             let line = (request.version() < http::Version::HTTP_2).then(|| line.clone());
-            let answer = run::answer(request, Peer { address, line }, worker.clone());
-            async move { Ok::<_, std::convert::Infallible>(answer.await) }
+            // Boxed, so that a connection does not keep room for it while its answer streams.
+            Box::pin(run::answer(request, Peer { address, line }, worker.clone()))
         });
         let mut connection = pin!(builder.serve_connection(socket, service));
         let mut registration = None;

@@ -110,6 +110,8 @@ fn a_long_value_is_cut_at_a_character_and_flagged() {
         ("x".repeat(KEPT + 1), KEPT),
         ("x".repeat(6 << 20), KEPT),
         (format!("x{}", "é".repeat(KEPT)), KEPT - 1),
+        (format!("{}\\u00e9y", "x".repeat(KEPT - 1)), KEPT - 1),
+        (format!("{}\\ud83d\\ude00\\u0041", "x".repeat(KEPT - 2)), KEPT - 2),
         (format!("xy{}", "\\ud83d\\ude00".repeat(KEPT)), KEPT - 2),
     ] {
         let facts = scan(format!(r#"{{"threadId":"{content}","runId":"r"}}"#).as_bytes());

@@ -114,7 +114,6 @@ impl Decoder {
             self.chunk = both.into();
         }
         self.at = 0;
-        self.canonical = None;
     }
 
     /// The next frame that is whole, or `None` when more bytes are needed.
@@ -311,11 +310,7 @@ impl Decoder {
     }
 
     fn fail(&mut self) -> FrameTooLarge {
-        self.failed = true;
-        self.payload = Payload::None;
-        self.chunk = Bytes::new();
-        self.at = 0;
-        self.canonical = None;
+        *self = Self { failed: true, ..Self::new(self.limit) };
         FrameTooLarge { limit: self.limit }
     }
 }

@@ -122,6 +122,31 @@ fn tricky_bytes_may_be_cut_anywhere() {
 }
 
 #[test]
+fn other_spellings_are_not_canonical() {
+    for input in [
+        "data:a\n\n",
+        "data: a\r\n\r\n",
+        "data: a\r\n\n",
+        "data: a\n\r\n",
+        "data: a\n\r",
+        "data: a\r\r",
+        "data: a\ndata: b\n\n",
+        "data: a\ndata:b\n\n",
+        "data: a\ndata\n\n",
+        "data\ndata: a\n\n",
+        "data: a\n:\n\n",
+        "data: a\nid: 1\n\n",
+        "data: a\ndatax\n\n",
+        "data: a\n",
+        "data: a",
+    ] {
+        let frames = decode([input.as_bytes()]);
+        assert_eq!(frames.len(), 1);
+        assert_eq!(frames[0].canonical, None, "{input:?}");
+    }
+}
+
+#[test]
 fn a_carriage_return_at_the_end_of_a_chunk_ends_the_event_at_once() {
     let mut decoder = Decoder::new(LIMIT);
     decoder.feed(Bytes::from_static(b"data: a\r\n\r"));
