@@ -2,7 +2,8 @@
 
 use std::process::ExitCode;
 
-/// Gives memory of finished runs back, and costs less for each than the system's.
+/// Of the C libraries, musl's allocator is the one that a server should not use.
+#[cfg(target_env = "musl")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -22,6 +22,7 @@ use tokio::net::TcpStream;
 
 use super::{
     endpoint::Endpoint,
+    quiet::Quiet,
     upload::Upload,
     worker::{Local, MAX_BUFFER},
 };
@@ -32,6 +33,7 @@ pub struct Http1 {
     sender: http1::SendRequest<Upload>,
     connection: http1::Connection<TokioIo<TcpStream>, Upload>,
     closed: bool,
+    quiet: Quiet,
     idle_since: Instant,
 }
 
@@ -43,7 +45,7 @@ impl Http1 {
             .allow_obsolete_multiline_headers_in_responses(true)
             .handshake(TokioIo::new(stream))
             .await?;
-        Ok(Box::new(Self { sender, connection, closed: false, idle_since: Instant::now() }))
+        Ok(Box::new(Self { sender, connection, closed: false, quiet: Quiet::default(), idle_since: Instant::now() }))
     }
 
     /// Moves bytes between the socket and those who wait. Ready: the connection is closed.
@@ -182,18 +184,14 @@ impl Body for Download {
 
     fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<hyper::Result<Frame<Bytes>>>> {
         let this = self.get_mut();
-        if let Some((link, _)) = &mut this.link {
+        let incoming = &mut this.incoming;
+        let Some((link, _)) = &mut this.link else { return Pin::new(incoming).poll_frame(cx) };
+        let Http1 { connection, closed, quiet, .. } = &mut **link;
+        let frame = quiet.drive(cx, |cx| {
             // What is read here is what the body gives below.
-            let _ = link.drive(cx);
-        }
-        let mut frame = Pin::new(&mut this.incoming).poll_frame(cx);
-        if frame.is_pending()
-            && let Some((link, _)) = &mut this.link
-        {
-            // The first poll of a body only says that someone wants it.
-            let _ = link.drive(cx);
-            frame = Pin::new(&mut this.incoming).poll_frame(cx);
-        }
+            *closed = *closed || Pin::new(&mut *connection).poll(cx).is_ready();
+            Pin::new(&mut *incoming).poll_frame(cx)
+        });
         if let Poll::Ready(None) = frame {
             this.settle(cx);
         }

@@ -10,6 +10,7 @@ mod headers;
 mod link;
 mod listen;
 mod problem;
+mod quiet;
 mod route;
 mod run;
 mod site;
