@@ -19,7 +19,9 @@ export async function startGateway(config, values = {}) {
   const all = { ...values, listen, admin };
   fs.writeFileSync(file, config.replace(/\{(\w+)\}/g, (whole, key) => all[key] ?? whole));
 
-  const child = spawn(BIN, ['serve', '--config', file], { stdio: ['ignore', 'pipe', 'pipe'] });
+  // To the gateway every variable of this prefix is configuration; ours are not.
+  const env = Object.fromEntries(Object.entries(process.env).filter(([key]) => !key.startsWith('TIDEGATE_')));
+  const child = spawn(BIN, ['serve', '--config', file], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   let log = '';
   child.stdout.on('data', part => { log += part; });
   child.stderr.on('data', part => { log += part; });

@@ -19,7 +19,7 @@ export async function startReplayAgent() {
       await new Promise(done => setImmediate(done)); // so that each piece leaves by itself
     }
     if (!script.cut) { response.end(); return; }
-    await new Promise(done => setTimeout(done, 30)); // the bytes first, then the cut
+    await new Promise(done => setTimeout(done, 100)); // the bytes first, then the cut
     response.socket.destroy();
   });
   await new Promise(done => server.listen(0, '127.0.0.1', done));
