@@ -21,7 +21,12 @@ pub fn serves(route: &config::Route, host: Option<&str>, path: &str, headers: &H
 }
 
 /// What is left of `path` below `base`, with its leading slash; `None` if it lies elsewhere.
+///
+/// What is no path, as in `CONNECT host:443` and `OPTIONS *`, lies nowhere: appended, it would become another one.
 pub fn rest_of<'a>(base: &str, path: &'a str) -> Option<&'a str> {
+    if !path.starts_with('/') {
+        return None;
+    }
     if base == "/" {
         return Some(if path == "/" { "" } else { path });
     }
@@ -77,6 +82,8 @@ mod tests {
         assert_eq!(rest_of("/support", "/support/a/b"), Some("/a/b"));
         assert_eq!(rest_of("/support", "/supporter"), None);
         assert_eq!(rest_of("/support", "/"), None);
+        assert_eq!(rest_of("/", "*"), None);
+        assert_eq!(rest_of("/", ""), None);
     }
 
     #[test]
