@@ -192,7 +192,13 @@ impl Body for Download {
             *closed = *closed || Pin::new(&mut *connection).poll(cx).is_ready();
             Pin::new(&mut *incoming).poll_frame(cx)
         });
-        if let Poll::Ready(None) = frame {
+        // Whoever knows the length of a body does not ask for more once it is there.
+        let over = match &frame {
+            Poll::Ready(Some(Ok(_))) => this.incoming.is_end_stream(),
+            Poll::Ready(None) => true,
+            _ => false,
+        };
+        if over {
             this.settle(cx);
         }
         frame
