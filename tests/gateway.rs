@@ -1,0 +1,20 @@
+//! The gateway over real sockets: agents and clients here speak byte by byte, and break off where it hurts.
+//!
+//! Each test starts a gateway of its own, so that all of them may run at once. Nothing is measured against a tight
+//! clock: what must happen has seconds to happen, and what must not is shown by what came instead.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+#[path = "gateway/support/mod.rs"]
+#[allow(dead_code)]
+mod support;
+
+#[path = "gateway/framing.rs"]
+mod framing;
+#[path = "gateway/headers.rs"]
+mod headers;
+#[path = "gateway/relaying.rs"]
+mod relaying;
+#[path = "gateway/routing.rs"]
+mod routing;
+#[path = "gateway/runs.rs"]
+mod runs;

@@ -1,0 +1,163 @@
+//! Requests that two readers could take apart differently: each is refused, or reaches the agent as exactly one.
+
+use std::sync::{Arc, Mutex};
+
+use super::support::{Agent, Gateway};
+
+/// What came of a request: its status, and what the agent got whole, if anything.
+struct Fate {
+    status: u16,
+    closed: bool,
+    seen: String,
+}
+
+/// Sends these bytes to a gateway whose agent answers the first whole request with 200.
+async fn fate(request: &str) -> Fate {
+    let agent = Agent::new().await;
+    let gateway = Gateway::before(&agent);
+    let seen = Arc::new(Mutex::new(String::new()));
+    let told = seen.clone();
+    let task = tokio::spawn(async move {
+        let mut connection = agent.accept().await;
+        let Some((head, body)) = connection.try_message().await else { return };
+        *told.lock().unwrap() = format!("{} {}", head.start, String::from_utf8_lossy(&body));
+        connection.send("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await;
+        // Whatever else comes is another request.
+        let (more, _) = connection.to_the_end().await;
+        *told.lock().unwrap() += &String::from_utf8_lossy(&more);
+        assert!(!(head.is_chunked() && head.length().is_some()), "{head:?}");
+    });
+    let mut client = gateway.ask(request).await;
+    let head = client.head().await;
+    drop(client);
+    drop(gateway);
+    if head.status() == 200 {
+        task.await.unwrap();
+    }
+    let seen = seen.lock().unwrap().clone();
+    Fate { status: head.status(), closed: head.header("connection") == Some("close"), seen }
+}
+
+const INNER: &str = "GET /inner HTTP/1.1\r\nhost: g\r\n\r\n";
+
+#[tokio::test]
+async fn a_length_beside_chunked_is_never_taken_for_another_request() {
+    for headers in [
+        "content-length: 5\r\ntransfer-encoding: chunked",
+        "transfer-encoding: chunked\r\ncontent-length: 5",
+        "Content-Length: 5\r\nx-a: b\r\nTransfer-Encoding: Chunked\r\ncontent-length: 5",
+    ] {
+        let request = format!("POST /outer HTTP/1.1\r\nhost: g\r\n{headers}\r\n\r\n0\r\n\r\n{INNER}");
+        let fate = fate(&request).await;
+        assert_eq!((fate.status, fate.closed), (200, true), "{headers}");
+        assert_eq!(fate.seen, "POST /agui/outer HTTP/1.1 ", "{headers}");
+    }
+}
+
+#[tokio::test]
+async fn lengths_that_differ_are_refused_and_equal_ones_are_one() {
+    for headers in [
+        "content-length: 3\r\ncontent-length: 4",
+        "content-length: 3, 4",
+        "content-length: 3, 3",
+        "content-length: +3",
+        "content-length: 0x3",
+        "content-length: -3",
+        "content-length: 3 3",
+        "content-length: 99999999999999999999999",
+        "content-length:",
+    ] {
+        let fate = fate(&format!("POST /x HTTP/1.1\r\nhost: g\r\n{headers}\r\n\r\nabc{INNER}")).await;
+        assert_eq!((fate.status, fate.seen.as_str()), (400, ""), "{headers}");
+    }
+    let twice = "POST /x HTTP/1.1\r\nhost: g\r\ncontent-length: 3\r\ncontent-length: 3\r\n\r\nabc";
+    let fate = fate(twice).await;
+    assert_eq!((fate.status, fate.seen.as_str()), (200, "POST /agui/x HTTP/1.1 abc"));
+}
+
+#[tokio::test]
+async fn codings_that_do_not_end_in_chunked_are_refused() {
+    for headers in [
+        "transfer-encoding: gzip",
+        "transfer-encoding: chunked, gzip",
+        "transfer-encoding: chunked\r\ntransfer-encoding: gzip",
+        "transfer-encoding: identity",
+        "transfer-encoding: xchunked",
+        "transfer-encoding:",
+        "transfer-encoding : chunked",
+        "transfer-encoding:\x0bchunked",
+        " transfer-encoding: chunked",
+        "x-a: b\r\n transfer-encoding: chunked",
+        "content-length: 5\r\n folded: yes",
+        "content-length : 5",
+        "x\u{7f}: y",
+        "x-a: b\rtransfer-encoding: chunked",
+        "x-a: b\r\r\ntransfer-encoding: chunked",
+        "x-a: \0",
+    ] {
+        let fate = fate(&format!("POST /x HTTP/1.1\r\nhost: g\r\n{headers}\r\n\r\n0\r\n\r\n{INNER}")).await;
+        assert_eq!((fate.status, fate.seen.as_str()), (400, ""), "{headers:?}");
+    }
+    let old = format!("POST /x HTTP/1.0\r\nhost: g\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n{INNER}");
+    assert_eq!(fate(&old).await.status, 400);
+}
+
+#[tokio::test]
+async fn chunked_twice_is_not_two_requests() {
+    for headers in ["transfer-encoding: chunked\r\ntransfer-encoding: chunked", "transfer-encoding: chunked, chunked"] {
+        let fate = fate(&format!("POST /x HTTP/1.1\r\nhost: g\r\n{headers}\r\n\r\n3\r\nabc\r\n0\r\n\r\n")).await;
+        assert!(fate.status == 400 || fate.seen == "POST /agui/x HTTP/1.1 abc", "{headers}: {}", fate.seen);
+    }
+}
+
+#[tokio::test]
+async fn chunks_that_are_framed_wrongly_break_the_request() {
+    for body in [
+        "3\r\nabcd\r\n0\r\n\r\n",
+        "-3\r\nabc\r\n0\r\n\r\n",
+        "0x3\r\nabc\r\n0\r\n\r\n",
+        "ffffffffffffffffff\r\nabc\r\n0\r\n\r\n",
+        "3\rabc\r\n0\r\n\r\n",
+        "3\r\nabc0\r\n\r\n",
+        "\r\n3\r\nabc\r\n0\r\n\r\n",
+        "3;a\nabc\r\n0\r\n\r\n",
+    ] {
+        let fate = fate(&format!("POST /x HTTP/1.1\r\nhost: g\r\ntransfer-encoding: chunked\r\n\r\n{body}")).await;
+        assert_eq!((fate.status, fate.closed, fate.seen.as_str()), (400, true, ""), "{body:?}");
+    }
+}
+
+#[tokio::test]
+async fn line_ends_without_cr_mean_the_same_to_the_agent() {
+    let fate = fate("POST /x HTTP/1.1\nhost: g\ncontent-length: 3\n\nabc").await;
+    assert!(fate.status == 400 || fate.seen == "POST /agui/x HTTP/1.1 abc", "{}", fate.seen);
+}
+
+#[tokio::test]
+async fn a_head_without_end_is_refused() {
+    let agent = Agent::new().await;
+    let gateway = Gateway::before(&agent);
+    let mut client = gateway.ask("GET / HTTP/1.1\r\n").await;
+    let line = format!("x-a: {}\r\n", "b".repeat(1000));
+    for _ in 0..200 {
+        client.try_send(&line).await;
+    }
+    let (answer, _) = client.to_the_end().await;
+    assert!(answer.is_empty() || answer.starts_with(b"HTTP/1.1 431"), "{}", String::from_utf8_lossy(&answer));
+    assert!(agent.is_left_alone().await);
+}
+
+#[tokio::test]
+async fn what_is_not_http_is_refused() {
+    for bytes in
+        ["\x16\x03\x01\x02\x00\x01\x00\x01", "hello\r\n\r\n", "GET /x HTTP/3.0\r\n\r\n", "GET / x HTTP/1.1\r\n\r\n"]
+    {
+        let agent = Agent::new().await;
+        let gateway = Gateway::before(&agent);
+        let mut client = gateway.ask(bytes).await;
+        client.try_send("\r\n\r\n").await;
+        let (answer, _) = client.to_the_end().await;
+        assert!(answer.is_empty() || answer.starts_with(b"HTTP/1.1 400"), "{}", String::from_utf8_lossy(&answer));
+        assert!(agent.is_left_alone().await);
+    }
+}

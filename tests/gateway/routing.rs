@@ -1,0 +1,125 @@
+//! Which agent is asked, and for what.
+
+use super::support::{Agent, Gateway, Head, get, soon};
+
+const OK: &str = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
+
+/// Sends a request that this agent is to answer; the request as it got it.
+async fn reaches(gateway: &Gateway, request: &str, agent: &Agent) -> Head {
+    let mut client = gateway.ask(request).await;
+    let (mut connection, head, _) = agent.request().await;
+    connection.send(OK).await;
+    let (answer, body) = client.message().await;
+    assert_eq!((answer.status(), body.as_slice()), (200, &b"ok"[..]));
+    head
+}
+
+async fn refused(gateway: &Gateway, request: &str) -> (Head, serde_json::Value) {
+    let mut client = gateway.ask(request).await;
+    let (head, body) = client.message().await;
+    assert_eq!(head.header("content-type"), Some("application/problem+json"), "{}", head.start);
+    (head, serde_json::from_slice(&body).unwrap())
+}
+
+#[tokio::test]
+async fn two_lines_send_every_path_to_the_agent_with_the_rest_and_the_query_appended() {
+    let agent = Agent::new().await;
+    let gateway = Gateway::before(&agent);
+    for (asked, got) in [
+        ("/", "/agui"),
+        ("/?x=1&y=%20", "/agui?x=1&y=%20"),
+        ("/info", "/agui/info"),
+        ("/a%2Fb/c;d?q=http://x/?y", "/agui/a%2Fb/c;d?q=http://x/?y"),
+        ("/a//b/", "/agui/a//b/"),
+    ] {
+        assert_eq!(reaches(&gateway, &get(asked), &agent).await.asks(), ("GET", got));
+    }
+}
+
+#[tokio::test]
+async fn the_longest_path_wins_then_the_host_then_the_headers() {
+    let agents = [Agent::new().await, Agent::new().await, Agent::new().await, Agent::new().await];
+    let mut toml = String::new();
+    for (i, agent) in agents.iter().enumerate() {
+        toml += &format!("[agents.a{i}]\nurl = \"http://{}/a{i}\"\n", agent.address());
+    }
+    let gateway = Gateway::start(&format!(
+        "{toml}
+        [[routes]]
+        path = \"/shop\"\nagent = \"a0\"
+        [[routes]]
+        path = \"/shop/cart\"\nagent = \"a1\"
+        [[routes]]
+        path = \"/shop\"\nhost = \"chat.example\"\nagent = \"a2\"\nname = \"by host\"
+        [[routes]]
+        path = \"/shop\"\nheaders = {{ x-tenant = \"acme\" }}\nagent = \"a3\"\nname = \"by header\"\n"
+    ));
+    let ask = |path: &str, host: &str, more: &str| format!("GET {path} HTTP/1.1\r\nHost: {host}\r\n{more}\r\n");
+    for (request, agent, target) in [
+        (ask("/shop", "x", ""), 0, "/a0"),
+        (ask("/shop/carts?a", "x", ""), 0, "/a0/carts?a"),
+        (ask("/shop/cart", "x", ""), 1, "/a1"),
+        (ask("/shop/cart/1", "chat.example", "X-Tenant: acme\r\n"), 1, "/a1/1"),
+        (ask("/shop/x", "CHAT.example:8080", ""), 2, "/a2/x"),
+        (ask("/shop/x", "chat.example", "x-tenant: acme\r\n"), 2, "/a2/x"),
+        (ask("/shop/x", "x", "x-tenant: acme\r\n"), 3, "/a3/x"),
+        (ask("/shop/x", "x", "x-tenant: ACME\r\n"), 0, "/a0/x"),
+        (ask("http://chat.example/shop", "x", ""), 2, "/a2"),
+    ] {
+        assert_eq!(reaches(&gateway, &request, &agents[agent]).await.asks().1, target, "{request}");
+    }
+    let (head, problem) = refused(&gateway, &get("/shopping")).await;
+    assert_eq!((head.status(), problem["code"].as_str()), (404, Some("NOT_FOUND")));
+    gateway.shows("tidegate_requests_refused_total", &["reason=\"not_found\""], 1.0).await;
+    gateway.shows("tidegate_requests_total", &["route=\"none\"", "status=\"4xx\""], 1.0).await;
+}
+
+#[tokio::test]
+async fn a_path_that_climbs_is_refused_and_the_connection_goes_on() {
+    let agent = Agent::new().await;
+    let gateway = Gateway::before(&agent);
+    let mut client = gateway.connect().await;
+    for path in ["/a/../b", "/%2e%2E/b", "/a%2f..", "/a/..%5cb"] {
+        client.send(get(path)).await;
+        let (head, body) = client.message().await;
+        let problem: serde_json::Value = serde_json::from_slice(&body).unwrap();
+        assert_eq!((head.status(), problem["code"].as_str()), (400, Some("BAD_PATH")), "{path}");
+    }
+    client.send(get("/fine")).await;
+    let (mut connection, head, _) = agent.request().await;
+    assert_eq!(head.asks().1, "/agui/fine");
+    connection.send(OK).await;
+    assert_eq!(client.message().await.0.status(), 200);
+}
+
+#[tokio::test]
+async fn what_has_no_path_reaches_no_agent() {
+    let agent = Agent::new().await;
+    let gateway = Gateway::before(&agent);
+    for request in [
+        "CONNECT example.com:443 HTTP/1.1\r\nhost: example.com:443\r\n\r\n",
+        "OPTIONS * HTTP/1.1\r\nhost: gate\r\n\r\n",
+    ] {
+        let mut client = gateway.ask(request).await;
+        let head = client.head().await;
+        assert_eq!(head.status(), 404, "{request}");
+    }
+    assert!(agent.is_left_alone().await);
+}
+
+#[tokio::test]
+async fn every_thread_serves() {
+    let agent = Agent::new().await;
+    let gateway = Gateway::start(&format!("threads = 2\nagent = \"{}\"", agent.url()));
+    let mut clients = Vec::new();
+    for _ in 0..16 {
+        clients.push(gateway.ask(get("/x")).await);
+    }
+    for _ in 0..16 {
+        agent.request().await.0.send(OK).await;
+    }
+    for mut client in clients {
+        assert_eq!(soon(client.message()).await.0.status(), 200);
+    }
+    gateway.shows("tidegate_requests_total", &["status=\"2xx\""], 16.0).await;
+}
