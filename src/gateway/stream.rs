@@ -274,7 +274,7 @@ impl EventStream {
         let pass = self.truncated == Fault::Pass;
         if how == End::Closed
             && let Ok(Some(frame)) = self.decoder.finish()
-            && (pass || !frame.unterminated || json::is_whole(&frame.data))
+            && (pass || json::is_whole(&frame.data))
         {
             self.take(frame, at);
         }
