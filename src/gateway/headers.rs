@@ -145,9 +145,10 @@ fn accepts_trailers(headers: &HeaderMap) -> bool {
 }
 
 /// Readies the headers of an event stream that may turn out to be anything: its frames pass untouched, but for
-/// a content coding that had to be undone to look at them.
+/// a content coding that had to be undone to look at them. Its length goes, since a run may get a longer end.
 pub fn of_stream(headers: &mut HeaderMap) {
     strip_hop_by_hop(headers);
+    headers.remove(header::CONTENT_LENGTH);
 }
 
 /// Turns the headers of an agent's event stream into those of a run: nothing on the way may hold it back,
