@@ -16,6 +16,7 @@ use http::{HeaderMap, Method, Request, Response, Uri, Version, header};
 
 use super::{
     alarm::Alarm,
+    drain::{Drain, Registration},
     endpoint::{Endpoint, NoLink},
     link::{Download, Unanswered},
     route,
@@ -26,6 +27,9 @@ use crate::{
     observe::{Attempt, Metrics},
     wire::media,
 };
+
+/// How long the body of a request that no url took is read, so that one knows whether it was a run.
+const UNWANTED: Duration = Duration::from_secs(1);
 
 /// What answers on a route, as one thread sees it.
 #[derive(Debug)]
@@ -51,6 +55,8 @@ pub enum Failure {
     RunTimeout,
     /// The connection broke before the head of an answer.
     Broken,
+    /// The gateway had to stop before the head of an answer.
+    Drained,
     /// The request's body stopped coming.
     BodyTimeout,
     /// The request's body is larger than its limit.
@@ -78,6 +84,8 @@ pub struct Errand<'a> {
     pub intake: Rc<Intake>,
     /// When the request's head was read.
     pub received: Instant,
+    /// The order to shut down.
+    pub drain: Rc<Drain>,
 }
 
 impl Agent {
@@ -173,6 +181,7 @@ impl Agent {
                 }
             }
         }
+        request.into_body().read_on(UNWANTED).await;
         Err(failure)
     }
 }
@@ -217,6 +226,8 @@ struct Patience {
     first_event: Option<Duration>,
     run: Option<Instant>,
     intake: Rc<Intake>,
+    drain: Rc<Drain>,
+    registration: Option<Registration>,
     alarm: Alarm,
 }
 
@@ -226,15 +237,22 @@ impl Patience {
             first_event: limits.first_event,
             run: limits.run.map(|limit| errand.received + limit),
             intake: errand.intake.clone(),
+            drain: errand.drain.clone(),
+            registration: None,
             alarm: Alarm::default(),
         }
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Failure> {
+        self.registration.get_or_insert_with(|| self.drain.register(cx.waker()));
         loop {
             let first = self.first_event.map(|limit| self.intake.moved_at() + limit);
-            let Some(due) = [first, self.run].into_iter().flatten().min() else { return Poll::Pending };
+            let drained = self.drain.deadline();
+            let Some(due) = [first, self.run, drained].into_iter().flatten().min() else { return Poll::Pending };
             std::task::ready!(self.alarm.poll(due, cx));
+            if Some(due) == drained {
+                return Poll::Ready(Failure::Drained);
+            }
             if Some(due) == self.run {
                 return Poll::Ready(Failure::RunTimeout);
             }

@@ -70,6 +70,15 @@ impl Problem {
             "this gateway is shutting down; send the request again, on a new connection",
         )
     };
+    /// The gateway had to stop before the agent answered.
+    pub const SHUT_DOWN: Self = Self {
+        close: true,
+        ..Self::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "GATEWAY_SHUTDOWN",
+            "this gateway had to stop before the agent answered; the agent may still be acting on the request",
+        )
+    };
     /// No connection to the agent.
     pub const UNREACHABLE: Self = Self::new(
         StatusCode::BAD_GATEWAY,

@@ -151,8 +151,12 @@ impl Story {
             upload: Upload::new(body, self.intake.clone()),
             intake: self.intake.clone(),
             received: self.received,
+            drain: self.worker.drain.clone(),
         };
-        self.agent().send(errand).await
+        let mut waiting = Waiting { story: self, answered: false };
+        let answer = self.agent().send(errand).await;
+        waiting.answered = true;
+        answer
     }
 
     /// Answers with what the agent says.
@@ -237,6 +241,7 @@ impl Story {
             Failure::FirstEventTimeout => {
                 (Problem::FIRST_EVENT_TIMEOUT, Some((Code::FirstEventTimeout, Outcome::TimeoutFirstEvent)))
             }
+            Failure::Drained => (Problem::SHUT_DOWN, Some((Code::GatewayShutdown, Outcome::Drained))),
             Failure::RunTimeout => (Problem::RUN_TIMEOUT, Some((Code::RunTimeout, Outcome::TimeoutRun))),
             Failure::Broken => (Problem::NO_ANSWER, Some((Code::UpstreamTruncated, Outcome::Truncated))),
             Failure::BodyTimeout => (Problem::BODY_TIMEOUT, None),
@@ -262,6 +267,20 @@ impl Story {
             tally.stopped(code, outcome);
         }
         tally.over(Life::Fresh, outcome);
+    }
+}
+
+/// A story whose agent has not answered yet. Whoever drops it then is the client that left.
+struct Waiting<'a> {
+    story: &'a Story,
+    answered: bool,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        if !self.answered && self.story.intake.is_run() {
+            self.story.count(Outcome::ClientGone, None, None);
+        }
     }
 }
 

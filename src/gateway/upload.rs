@@ -3,10 +3,11 @@
 
 use std::{
     cell::{Cell, RefCell},
+    future::poll_fn,
     pin::Pin,
     rc::Rc,
     task::{Context, Poll, ready},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use bytes::Bytes;
@@ -104,6 +105,12 @@ impl Upload {
             intake.complete();
         }
         Self { body, intake }
+    }
+
+    /// Reads what comes of the body within this time, for nobody but its [`Intake`].
+    pub async fn read_on(mut self, limit: Duration) {
+        let reading = async { while let Some(Ok(_)) = poll_fn(|cx| Pin::new(&mut self).poll_frame(cx)).await {} };
+        let _ = tokio::time::timeout(limit, reading).await;
     }
 }
 

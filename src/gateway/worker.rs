@@ -154,7 +154,8 @@ impl Worker {
         });
         let mut connection = pin!(builder.serve_connection(socket, service));
         let mut registration = None;
-        let mut closing = false;
+        // Whoever comes while it drains is told so in an answer to a request.
+        let mut closing = self.drain.deadline().is_some();
         let served = poll_fn(|cx| {
             registration.get_or_insert_with(|| self.drain.register(cx.waker()));
             if !closing && self.drain.deadline().is_some() {
