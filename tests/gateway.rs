@@ -8,6 +8,12 @@
 #[allow(dead_code)]
 mod support;
 
+#[path = "gateway/codings.rs"]
+mod codings;
+#[path = "gateway/ends.rs"]
+mod ends;
+#[path = "gateway/foreign.rs"]
+mod foreign;
 #[path = "gateway/framing.rs"]
 mod framing;
 #[path = "gateway/headers.rs"]

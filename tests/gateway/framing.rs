@@ -23,7 +23,7 @@ async fn fate(request: &str) -> Fate {
         *told.lock().unwrap() = format!("{} {}", head.start, String::from_utf8_lossy(&body));
         connection.send("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await;
         // Whatever else comes is another request.
-        let (more, _) = connection.to_the_end().await;
+        let (more, _) = connection.leftover().await;
         *told.lock().unwrap() += &String::from_utf8_lossy(&more);
         assert!(!(head.is_chunked() && head.length().is_some()), "{head:?}");
     });
@@ -142,7 +142,7 @@ async fn a_head_without_end_is_refused() {
     for _ in 0..200 {
         client.try_send(&line).await;
     }
-    let (answer, _) = client.to_the_end().await;
+    let (answer, _) = client.leftover().await;
     assert!(answer.is_empty() || answer.starts_with(b"HTTP/1.1 431"), "{}", String::from_utf8_lossy(&answer));
     assert!(agent.is_left_alone().await);
 }
@@ -156,7 +156,7 @@ async fn what_is_not_http_is_refused() {
         let gateway = Gateway::before(&agent);
         let mut client = gateway.ask(bytes).await;
         client.try_send("\r\n\r\n").await;
-        let (answer, _) = client.to_the_end().await;
+        let (answer, _) = client.leftover().await;
         assert!(answer.is_empty() || answer.starts_with(b"HTTP/1.1 400"), "{}", String::from_utf8_lossy(&answer));
         assert!(agent.is_left_alone().await);
     }

@@ -167,7 +167,7 @@ async fn a_body_that_says_it_is_too_large_is_refused_before_it_is_sent() {
     let problem: serde_json::Value = serde_json::from_slice(&body).unwrap();
     assert_eq!((head.status(), problem["code"].as_str()), (413, Some("BODY_TOO_LARGE")));
     assert_eq!(head.header("connection"), Some("close"));
-    assert!(client.to_the_end().await.0.is_empty());
+    assert!(client.leftover().await.0.is_empty());
     assert!(agent.is_left_alone().await);
     gateway.shows("tidegate_requests_refused_total", &["reason=\"body\""], 1.0).await;
 }
@@ -182,7 +182,7 @@ async fn a_body_that_turns_out_too_large_never_reaches_the_agent_whole() {
     connection.head().await;
     assert_eq!(connection.chunk().await.unwrap().len(), 1000);
     client.send(chunk([b'b'; 1000])).await;
-    let (rest, _) = connection.to_the_end().await;
+    let (rest, _) = connection.leftover().await;
     assert!(rest.is_empty(), "{}", String::from_utf8_lossy(&rest));
     assert_eq!(client.head().await.status(), 413);
 }
@@ -197,6 +197,6 @@ async fn a_client_that_sends_far_too_much_still_reads_why_it_is_refused() {
         client.try_send(vec![b'a'; 100_000]).await;
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     }
-    let (answer, _) = client.to_the_end().await;
+    let (answer, _) = client.leftover().await;
     assert!(answer.starts_with(b"HTTP/1.1 413 "), "{}", String::from_utf8_lossy(&answer));
 }

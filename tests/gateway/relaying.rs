@@ -111,7 +111,7 @@ async fn a_download_that_breaks_off_breaks_off_at_the_client_too() {
         connection.send(format!("HTTP/1.1 200 OK\r\n{head}\r\n\r\n2\r\nab\r\n")).await;
         client.until("ab\r\n").await;
         connection.reset();
-        let (rest, _) = client.to_the_end().await;
+        let (rest, _) = client.leftover().await;
         assert!(rest.is_empty(), "a proper end: {rest:?}");
     }
 }

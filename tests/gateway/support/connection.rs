@@ -184,7 +184,7 @@ impl Connection {
     }
 
     /// Reads until the other side closes or resets; what came, and whether it closed properly.
-    pub async fn to_the_end(&mut self) -> (Vec<u8>, bool) {
+    pub async fn leftover(&mut self) -> (Vec<u8>, bool) {
         loop {
             match self.fill().await {
                 Ok(0) => return (std::mem::take(&mut self.read), true),
@@ -197,7 +197,7 @@ impl Connection {
     /// Waits until the other side leaves, and says how long that took. What still comes is thrown away.
     pub async fn is_left(&mut self) -> Duration {
         let begun = Instant::now();
-        self.to_the_end().await;
+        self.leftover().await;
         begun.elapsed()
     }
 
@@ -216,19 +216,6 @@ impl Connection {
     /// Says that nothing more comes.
     pub async fn shut(&mut self) {
         self.stream.shutdown().await.unwrap();
-    }
-
-    /// Writes as much as the other side takes, and says how much it was when it took nothing more for a while.
-    pub async fn flood(&mut self, piece: &[u8], most: usize) -> usize {
-        let mut sent = 0;
-        while sent < most {
-            match tokio::time::timeout(Duration::from_millis(300), self.stream.write_all(piece)).await {
-                Ok(done) => done.unwrap(),
-                Err(_) => break,
-            }
-            sent += piece.len();
-        }
-        sent
     }
 
     /// The socket, for what only it can do.
