@@ -196,7 +196,7 @@ impl Decoder {
             let Some(name) = field.name else { continue };
             match (&field.kind, slot) {
                 (Kind::Content(carriers), _) => self.content(name, carriers, message, bytes, slots)?,
-                (Kind::Outcome(payloads), _) => self.outcome(slot, payloads, message, bytes)?,
+                (Kind::Outcome(payloads), _) => self.outcome(slot, payloads, message, bytes, slots)?,
                 (Kind::List(_), Slot::Absent) if field.required || is_always_there(message) => {
                     self.name(name);
                     self.out.extend_from_slice(b"[]");
@@ -406,6 +406,7 @@ impl Decoder {
         payloads: &'static [Payload],
         message: &'static Message,
         bytes: &[u8],
+        slots: &Slots<'_>,
     ) -> Result<(), Malformed> {
         let kind = slot.bytes().unwrap_or_default();
         if !kind.is_empty() {
@@ -415,7 +416,7 @@ impl Decoder {
         }
         for payload in payloads {
             let field = &message.fields[payload.field];
-            let is_there = Walk::of(bytes).flatten().any(|found| found.number == field.number);
+            let is_there = slots[payload.field].bytes().is_some();
             if is_there || (payload.required && kind == payload.of.as_bytes()) {
                 self.member(field, payload.name, &[], bytes)?;
             }

@@ -131,9 +131,10 @@ impl Encoder {
                 Kind::Outcome(payloads) => self.outcome(place, payloads, slots),
                 _ => {}
             }
-            let Some(value) =
-                slots[place].filter(|value| *value != NULL || field.required || matches!(field.kind, Kind::Nullable))
-            else {
+            // A null is absent, but for what has to be there, any JSON that may be null, and a patch, which the reference
+            // encoder does not look through for nulls.
+            let is_value = field.required || matches!(field.kind, Kind::Nullable) || message.is_patch_operation();
+            let Some(value) = slots[place].filter(|value| is_value || *value != NULL) else {
                 if field.required {
                     self.losses.insert(Shape::MissingMember);
                 }
@@ -214,6 +215,11 @@ impl Encoder {
     /// A text, which is not written if it is empty and absent would mean the same.
     fn text(&mut self, field: &'static Field, value: &[u8]) -> Result<(), NotCarried> {
         if !field.has_presence() && value == b"\"\"" {
+            return Ok(());
+        }
+        if value == NULL && !field.required {
+            self.losses.insert(Shape::WrongType);
+            self.writer.text(field.number, value);
             return Ok(());
         }
         self.plain_text(field.number, value)
