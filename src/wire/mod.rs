@@ -5,6 +5,12 @@ mod batch;
 pub mod media;
 pub mod negotiate;
 pub mod proto;
+mod read;
 pub mod sse;
+mod write;
 
 pub use batch::Batch;
+pub use read::{Item, Reader, Unreadable};
+pub use write::Writer;
+
+pub use crate::agui::Encoding;

@@ -2,6 +2,7 @@
 //! what the client gets goes out. One function decides, and one table of tests tells its rules.
 
 use super::media::{self, Accept};
+use crate::agui::Encoding;
 
 /// The media type of a protobuf body. To clients exactly this: they compare the whole value.
 pub const PROTOBUF: &str = "application/vnd.ag-ui.event+proto";
@@ -13,15 +14,6 @@ const PROTOBUF_OR_SSE: &str = "application/vnd.ag-ui.event+proto, text/event-str
 pub fn is_protobuf(content_type: &[u8]) -> bool {
     let essence = content_type.split(|byte| *byte == b';').next().unwrap_or_default();
     essence.trim_ascii().eq_ignore_ascii_case(PROTOBUF.as_bytes())
-}
-
-/// How events are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Encoding {
-    /// Server-sent events.
-    Sse,
-    /// Frames of protobuf.
-    Protobuf,
 }
 
 impl Encoding {
@@ -135,6 +127,39 @@ where
     Ok(Agreed { ask: if asks_protobuf { PROTOBUF_OR_SSE } else { media::EVENT_STREAM }, client })
 }
 
+/// Whether the client names one of the two types, so that a run is what it wants or refuses.
+pub fn is_named<'a, L>(accept: L) -> bool
+where
+    L: IntoIterator<Item = &'a [u8]>,
+    L::IntoIter: Clone,
+{
+    let lines = accept.into_iter();
+    let names = |media| matches!(Accept::of(lines.clone(), media), Accept::Named { .. });
+    names(media::EVENT_STREAM) || names(PROTOBUF)
+}
+
+/// The `accept` of a request that may be a run: what was agreed, and after it the other types that the client names,
+/// so that an agent that answers with JSON or a page still may. Of wildcards, only that for JSON is left: early agents
+/// take one for a wish for protobuf.
+pub fn ask_for<'a>(accept: impl IntoIterator<Item = &'a [u8]>, agreed: &str) -> Vec<u8> {
+    let mut ask = agreed.as_bytes().to_vec();
+    let mut any = false;
+    let mut anything = true;
+    for range in accept.into_iter().flat_map(|line| line.split(|byte| *byte == b',')).map(<[u8]>::trim_ascii) {
+        let essence = range.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
+        anything = false;
+        any |= essence == b"*/*" || essence.eq_ignore_ascii_case(b"application/*");
+        if !essence.is_empty() && !essence.contains(&b'*') && Encoding::of(essence).is_none() {
+            ask.extend_from_slice(b", ");
+            ask.extend_from_slice(range);
+        }
+    }
+    if any || anything {
+        ask.extend_from_slice(b", application/json;q=0.9");
+    }
+    ask
+}
+
 fn by_weight(sse: Accept, protobuf: Accept) -> Wanted {
     match (sse, protobuf) {
         (Accept::Named { q: sse @ 1.. }, Accept::Named { q: protobuf @ 1.. }) => match protobuf.cmp(&sse) {
@@ -174,6 +199,26 @@ mod tests {
             (Encoding::Protobuf, Encoding::Protobuf) => Gets::Protobuf,
             (Encoding::Sse, Encoding::Protobuf) => Gets::AgentsOwn,
             (Encoding::Protobuf, Encoding::Sse) => unreachable!("the other one than the agent's"),
+        }
+    }
+
+    #[test]
+    fn an_agent_is_asked_for_what_was_agreed_and_for_nothing_that_reads_as_protobuf() {
+        let cases: &[(&[&str], &str)] = &[
+            (&[], "text/event-stream, application/json;q=0.9"),
+            (&["*/*"], "text/event-stream, application/json;q=0.9"),
+            (&["text/event-stream"], "text/event-stream"),
+            (&["text/*"], "text/event-stream"),
+            (&[EVENT], "text/event-stream"),
+            (&["application/json, text/event-stream"], "text/event-stream, application/json"),
+            (
+                &["text/html;q=0.3", "application/vnd.ag-ui.event+proto, */*;q=0.1"],
+                "text/event-stream, text/html;q=0.3, application/json;q=0.9",
+            ),
+        ];
+        for (lines, asked) in cases {
+            let ask = ask_for(lines.iter().map(|line| line.as_bytes()), "text/event-stream");
+            assert_eq!(std::str::from_utf8(&ask), Ok(*asked), "{lines:?}");
         }
     }
 
