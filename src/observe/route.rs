@@ -9,11 +9,11 @@ use super::{
     ClientVersion,
     families::{self, Family},
     handles::{Counters, Table},
-    labels::{Decision, Direction, Encoding, Outcome, StatePatch, TokenKind},
+    labels::{Decision, Direction, Outcome, StatePatch, TokenKind},
     metrics::{Metrics, STATUS_CLASSES, status_class},
     tallies::{Delays, Seconds},
 };
-use crate::agui::EventKind;
+use crate::agui::{Encoding, EventKind};
 
 /// The handles of one route and agent; made by [`Metrics::route`] when the configuration is loaded, then held.
 pub struct RouteMetrics {
@@ -188,6 +188,14 @@ impl RouteMetrics {
     /// From the start of a tool call to its result.
     pub fn tool_call_duration(&self, took: Duration) {
         self.tool_call_duration.record(took.as_secs_f64());
+    }
+
+    /// Events lost this on the way from one encoding to the other.
+    pub fn lost(&self, from: Encoding, to: Encoding, loss: &'static str, n: u64) {
+        let (from, to) = (from.as_str(), to.as_str());
+        self.conversions
+            .get(&(from, to, loss), || self.counter(&families::CONVERSIONS, [&self.route, from, to, loss]))
+            .increment(n);
     }
 
     /// Tokens that the agent reported.
