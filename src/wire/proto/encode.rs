@@ -48,7 +48,7 @@ impl From<Shape> for NotCarried {
 ///
 /// [`NotCarried`] if there is no frame for it: no JSON, nested too deeply, or a type that the peer does not know.
 pub fn from_json(text: &[u8], peer: Peer) -> Result<Encoded, NotCarried> {
-    let mut encoder = Encoder { writer: Writer::new(text.len()), losses: Losses::NONE, peer };
+    let mut encoder = Encoder { writer: Writer::new(text.len()), losses: Losses::NONE, peer, written: Vec::new() };
     encoder.event(text)?;
     Ok(Encoded { frame: Frame::of(encoder.writer.finish()), losses: encoder.losses })
 }
@@ -58,10 +58,18 @@ type Slots<'a> = [Option<&'a [u8]>; MAX_FIELDS];
 
 const NULL: &[u8] = b"null";
 
+/// What a value that is written ahead has room for at first, in bytes.
+const FIRST_ROOM: usize = 1024;
+
+/// Stands for a value that has been written ahead.
+const WRITTEN: &[u8] = b"{}";
+
 struct Encoder {
     writer: Writer,
     losses: Losses,
     peer: Peer,
+    /// Fields of the event that have been written ahead, each once.
+    written: Vec<(&'static Field, Writer)>,
 }
 
 impl Encoder {
@@ -74,21 +82,23 @@ impl Encoder {
         let mut base = Slots::default();
         let mut slots = Slots::default();
         // From here on, what a value's text holds is known to be JSON, also where nobody looks into it.
-        for member in Members::of(text) {
-            let (name, value) = member?;
-            let slot = if let Some(place) = place(arm.message, name) {
-                &mut slots[place]
+        let mut members = Members::of(text);
+        while let Some(name) = members.name()? {
+            let (field, slot) = if let Some(place) = place(arm.message, name) {
+                (&arm.message.fields[place], &mut slots[place])
             } else if let Some(place) = place(&BASE_EVENT, name) {
-                &mut base[place]
+                (&BASE_EVENT.fields[place], &mut base[place])
             } else if !name.is("type") {
+                members.cursor.value()?;
                 self.losses.insert(Shape::UnknownMember);
                 continue;
-            } else if value == kind_text {
+            } else if members.cursor.value()? == kind_text {
                 continue;
             } else {
                 // What was judged as one type must not arrive as another.
                 return Err(Shape::NoType.into());
             };
+            let value = if self.write_ahead(field, &mut members.cursor)? { WRITTEN } else { members.cursor.value()? };
             if slot.replace(value).is_some() {
                 self.losses.insert(Shape::DuplicateMember);
             }
@@ -102,6 +112,35 @@ impl Encoder {
         self.writer.close(open);
         self.fields(arm.message, &mut slots)?;
         self.writer.close(event);
+        Ok(())
+    }
+
+    /// Writes any JSON at once, to be put in its place later: what may be long is walked once instead of twice. Not
+    /// done where the value is short or of the wrong type.
+    fn write_ahead(&mut self, field: &'static Field, cursor: &mut Cursor<'_>) -> Result<bool, NotCarried> {
+        self.written.retain(|(earlier, _)| !std::ptr::eq(*earlier, field));
+        let fits = match (&field.kind, cursor.peek()) {
+            (Kind::Any | Kind::Nullable, Some(b'{' | b'[')) | (Kind::Object, Some(b'{')) => {
+                self.peer.knows(field.since)
+            }
+            _ => false,
+        };
+        if fits {
+            let writer = std::mem::replace(&mut self.writer, Writer::new(FIRST_ROOM));
+            self.open_json(field, cursor)?;
+            self.written.push((field, std::mem::replace(&mut self.writer, writer)));
+        }
+        Ok(fits)
+    }
+
+    /// A field that is any JSON, or any object.
+    fn open_json(&mut self, field: &Field, cursor: &mut Cursor<'_>) -> Result<(), NotCarried> {
+        if !matches!(field.kind, Kind::Object) {
+            return self.any(field.number, cursor, 1);
+        }
+        let open = self.writer.open(field.number);
+        self.entries(cursor, 1)?;
+        self.writer.close(open);
         Ok(())
     }
 
@@ -161,15 +200,15 @@ impl Encoder {
                 Ok(())
             }
             Kind::Operation => self.operation(number, value),
-            Kind::Any | Kind::Nullable => self.any(number, &mut Cursor::of(value), 1),
-            Kind::Object => {
-                if !is_object(value) {
+            Kind::Any | Kind::Nullable | Kind::Object => {
+                if let Some(place) = self.written.iter().position(|(written, _)| std::ptr::eq(*written, field)) {
+                    let (_, piece) = self.written.swap_remove(place);
+                    self.writer.append(piece);
+                } else if matches!(field.kind, Kind::Object) && !is_object(value) {
                     self.losses.insert(Shape::WrongType);
-                    return Ok(());
+                } else {
+                    self.open_json(field, &mut Cursor::of(value))?;
                 }
-                let open = self.writer.open(number);
-                self.entries(&mut Cursor::of(value), 1)?;
-                self.writer.close(open);
                 Ok(())
             }
             Kind::Message(message) => self.nested(number, message, value),

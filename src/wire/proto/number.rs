@@ -20,6 +20,7 @@ pub(super) fn parse(text: &[u8]) -> Option<Number> {
 }
 
 /// Reads the number at the beginning of a text, and says how long it is.
+#[inline]
 pub(super) fn read(text: &[u8]) -> Option<(Number, usize)> {
     let sign = usize::from(text.first() == Some(&b'-'));
     let whole = &text[sign..];

@@ -21,6 +21,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The next byte that is no white space, which is not taken.
+    #[inline]
     pub(super) fn peek(&mut self) -> Option<u8> {
         while matches!(self.text.get(self.at), Some(b' ' | b'\t' | b'\n' | b'\r')) {
             self.at += 1;
@@ -29,6 +30,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Takes this byte, if it is next.
+    #[inline]
     pub(super) fn eat(&mut self, byte: u8) -> bool {
         let next = self.peek() == Some(byte);
         self.at += usize::from(next);
@@ -36,20 +38,23 @@ impl<'a> Cursor<'a> {
     }
 
     /// Takes a string, which has to be next.
+    #[inline]
     pub(super) fn string(&mut self) -> Option<Quoted<'a>> {
         if !self.eat(b'"') {
             return None;
         }
         let start = self.at;
-        self.at += plain_length(&self.text[self.at..]);
-        match *self.text.get(self.at)? {
-            b'"' => {
-                self.at += 1;
-                return Some(Quoted { inner: &self.text[start..self.at - 1], is_plain: true });
-            }
-            0..0x20 => return None,
-            _ => {}
+        self.at += plain_length(&self.text[start..]);
+        if self.text.get(self.at) == Some(&b'"') {
+            self.at += 1;
+            return Some(Quoted { inner: &self.text[start..self.at - 1], is_plain: true });
         }
+        self.rest_of_string(start)
+    }
+
+    /// Takes the rest of a string that does not stand for itself, and began at `start`.
+    #[inline(never)]
+    fn rest_of_string(&mut self, start: usize) -> Option<Quoted<'a>> {
         loop {
             self.at += memchr2(b'"', b'\\', self.text.get(self.at..)?)?;
             if self.text[self.at] == b'"' {
@@ -135,6 +140,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Takes a member's name and its colon.
+    #[inline]
     pub(super) fn name(&mut self) -> Result<Quoted<'a>, Shape> {
         let name = self.string().ok_or(Shape::NoJson)?;
         if self.eat(b':') { Ok(name) } else { Err(Shape::NoJson) }
@@ -144,7 +150,8 @@ impl<'a> Cursor<'a> {
 /// The members of an object, each judged to its end; after an error it is over.
 #[derive(Clone, Debug)]
 pub(super) struct Members<'a> {
-    cursor: Cursor<'a>,
+    /// Where the walk is; a value that [`Self::name`] led to is taken from here.
+    pub(super) cursor: Cursor<'a>,
     is_first: bool,
     is_over: bool,
 }
@@ -154,7 +161,12 @@ impl<'a> Members<'a> {
         Self { cursor: Cursor::of(text), is_first: true, is_over: false }
     }
 
-    fn member(&mut self) -> Result<Option<(Quoted<'a>, &'a [u8])>, Shape> {
+    /// The name of the next member, whose value then has to be taken; `None` at the end of the text.
+    ///
+    /// # Errors
+    ///
+    /// [`Shape::NoJson`] if something else comes next.
+    pub(super) fn name(&mut self) -> Result<Option<Quoted<'a>>, Shape> {
         let is_first = std::mem::replace(&mut self.is_first, false);
         if is_first && !self.cursor.eat(b'{') {
             return Err(Shape::NoJson);
@@ -165,7 +177,12 @@ impl<'a> Members<'a> {
         if !is_first && !self.cursor.eat(b',') {
             return Err(Shape::NoJson);
         }
-        Ok(Some((self.cursor.name()?, self.cursor.value()?)))
+        self.cursor.name().map(Some)
+    }
+
+    fn member(&mut self) -> Result<Option<(Quoted<'a>, &'a [u8])>, Shape> {
+        let Some(name) = self.name()? else { return Ok(None) };
+        Ok(Some((name, self.cursor.value()?)))
     }
 }
 
@@ -213,6 +230,7 @@ impl Nest {
 }
 
 /// How many bytes come first that stand for themselves in a string: ASCII without quotes, backslashes and controls.
+#[inline]
 fn plain_length(text: &[u8]) -> usize {
     const ONES: u64 = u64::from_ne_bytes([1; 8]);
     const HIGH: u64 = ONES << 7;
@@ -260,11 +278,16 @@ pub(super) struct Unescaped<'a> {
 }
 
 /// The text of a string; `None` if an escape is none.
+#[inline]
 pub(super) fn unescape(quoted: Quoted<'_>) -> Option<Unescaped<'_>> {
-    let inner = quoted.inner;
     if quoted.is_plain {
-        return Some(Unescaped { text: Cow::Borrowed(inner), replaced: false });
+        return Some(Unescaped { text: Cow::Borrowed(quoted.inner), replaced: false });
     }
+    unescape_inner(quoted.inner)
+}
+
+#[inline(never)]
+fn unescape_inner(inner: &[u8]) -> Option<Unescaped<'_>> {
     let Some(first) = memchr::memchr(b'\\', inner) else {
         return Some(match String::from_utf8_lossy(inner) {
             Cow::Borrowed(text) => Unescaped { text: Cow::Borrowed(text.as_bytes()), replaced: false },

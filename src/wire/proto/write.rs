@@ -31,6 +31,7 @@ impl Writer {
     }
 
     /// Begins a message in this field.
+    #[inline]
     pub(super) fn open(&mut self, number: u32) -> Open {
         self.tag(number, 2);
         self.marks.push((self.bytes.len(), 0));
@@ -38,6 +39,7 @@ impl Writer {
     }
 
     /// Ends a message; all that were opened after it are over.
+    #[inline]
     pub(super) fn close(&mut self, open: Open) {
         let (start, length) = &mut self.marks[open.mark];
         *length = self.bytes.len() - *start + self.lengths - open.lengths;
@@ -51,6 +53,7 @@ impl Writer {
     }
 
     /// A string field.
+    #[inline]
     pub(super) fn text(&mut self, number: u32, text: &[u8]) {
         self.tag(number, 2);
         self.sized(text);
@@ -79,6 +82,14 @@ impl Writer {
         open
     }
 
+    /// Adds what was written elsewhere.
+    pub(super) fn append(&mut self, piece: Self) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(&piece.bytes);
+        self.marks.extend(piece.marks.iter().map(|(place, length)| (start + place, *length)));
+        self.lengths += piece.lengths;
+    }
+
     /// The frame: its length, and what was written.
     pub(super) fn finish(self) -> Bytes {
         let length = self.bytes.len() + self.lengths;
@@ -95,6 +106,7 @@ impl Writer {
         frame.into()
     }
 
+    #[inline]
     fn tag(&mut self, number: u32, wire: u32) {
         put_varint(&mut self.bytes, u64::from(number << 3 | wire));
     }
@@ -106,6 +118,7 @@ impl Writer {
         }
     }
 
+    #[inline]
     fn sized(&mut self, text: &[u8]) {
         put_varint(&mut self.bytes, text.len() as u64);
         self.bytes.extend_from_slice(text);
@@ -136,6 +149,7 @@ pub(super) enum Scalar<'a> {
 
 impl Scalar<'_> {
     /// How many bytes it takes, without its length.
+    #[inline]
     fn size(&self) -> usize {
         match self {
             Self::Null | Self::Flag(_) => 2,
@@ -145,6 +159,7 @@ impl Scalar<'_> {
     }
 }
 
+#[inline]
 fn put_varint(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
@@ -154,6 +169,7 @@ fn put_varint(out: &mut Vec<u8>, mut value: u64) {
 }
 
 /// How many bytes a varint takes.
+#[inline]
 fn varint_len(value: u64) -> usize {
     let bits = 64 - (value | 1).leading_zeros() as usize;
     bits.div_ceil(7)
@@ -175,6 +191,26 @@ mod tests {
         let text = [b'x'; 126];
         let expected = [&[0, 0, 0, 145, 0x0a, 142, 1, 0x12, 128, 1, 0x0a, 126][..], &text, &[0x18], &[255; 9], &[1]];
         assert_eq!(writer.finish(), expected.concat());
+    }
+
+    #[test]
+    fn what_was_written_elsewhere_fits_in() {
+        let message = |writer: &mut Writer| {
+            let open = writer.open(2);
+            writer.text(1, &[b'x'; 200]);
+            writer.close(open);
+        };
+        let (mut whole, mut pieces, mut piece) = (Writer::new(0), Writer::new(0), Writer::new(0));
+        let outer = whole.open(1);
+        message(&mut whole);
+        message(&mut whole);
+        whole.close(outer);
+        let outer = pieces.open(1);
+        message(&mut pieces);
+        message(&mut piece);
+        pieces.append(piece);
+        pieces.close(outer);
+        assert_eq!(whole.finish(), pieces.finish());
     }
 
     #[test]
