@@ -1,18 +1,19 @@
 //! The text of an event comes in, its frame goes out, as the reference encoder writes it; and what the wire could not
 //! take, by name. The text is never made a tree of: members are found where they lie and written in their order.
 
+mod any;
+
 use std::borrow::Cow;
 
-use super::MAX_DEPTH;
 use super::frame::Frame;
 use super::loss::{Losses, Shape};
 use super::number::{self, Number};
 use super::peer::Peer;
 use super::schema::{self, Arm, BASE, BASE_EVENT, Carriers, Field, Kind, MAX_FIELDS, Message, Payload};
-use super::text::{Cursor, unescape};
-use super::write::Writer;
+use super::text::{Cursor, Members, Quoted, unescape};
+use super::write::{Scalar, Writer};
 use crate::agui::EventKind;
-use crate::agui::json::{self, Members};
+use crate::agui::json;
 
 /// An event on the wire.
 #[derive(Clone, Debug)]
@@ -47,7 +48,7 @@ impl From<Shape> for NotCarried {
 ///
 /// [`NotCarried`] if there is no frame for it: no JSON, nested too deeply, or a type that the peer does not know.
 pub fn from_json(text: &[u8], peer: Peer) -> Result<Encoded, NotCarried> {
-    let mut encoder = Encoder { writer: Writer::new(text.len()), losses: Losses::NONE, peer };
+    let mut encoder = Encoder { writer: Writer::new(text.len()), losses: Losses::NONE, peer, written: Vec::new() };
     encoder.event(text)?;
     Ok(Encoded { frame: Frame::of(encoder.writer.finish()), losses: encoder.losses })
 }
@@ -57,41 +58,50 @@ type Slots<'a> = [Option<&'a [u8]>; MAX_FIELDS];
 
 const NULL: &[u8] = b"null";
 
+/// What a value that is written ahead has room for at first, in bytes.
+const FIRST_ROOM: usize = 1024;
+
+/// Stands for a value that has been written ahead.
+const WRITTEN: &[u8] = b"{}";
+
 struct Encoder {
     writer: Writer,
     losses: Losses,
     peer: Peer,
+    /// Fields of the event that have been written ahead, each once.
+    written: Vec<(&'static Field, Writer)>,
 }
 
 impl Encoder {
     fn event(&mut self, text: &[u8]) -> Result<(), NotCarried> {
-        // From here on, what lies between two brackets is known to be JSON, also where nobody looks into it.
-        serde_json::from_slice::<serde::de::IgnoredAny>(text).map_err(|_| Shape::NoJson)?;
-        let kind = kind_of(text)?;
+        let (kind, kind_text) = kind_of(text)?;
         let (number, arm) = schema::arm_of(kind).ok_or(Shape::UnknownType)?;
         if !self.peer.knows(arm.since) {
             return Err(Shape::NewerType.into());
         }
         let mut base = Slots::default();
         let mut slots = Slots::default();
+        // From here on, what a value's text holds is known to be JSON, also where nobody looks into it.
         let mut members = Members::of(text);
-        for member in &mut members {
-            let (slots, place) = if let Some(place) = place(arm.message, &member) {
-                (&mut slots, place)
-            } else if let Some(place) = place(&BASE_EVENT, &member) {
-                (&mut base, place)
-            } else {
-                if !member.is("type") {
-                    self.losses.insert(Shape::UnknownMember);
-                }
+        while let Some(name) = members.name()? {
+            let (field, slot) = if let Some(place) = place(arm.message, name) {
+                (&arm.message.fields[place], &mut slots[place])
+            } else if let Some(place) = place(&BASE_EVENT, name) {
+                (&BASE_EVENT.fields[place], &mut base[place])
+            } else if !name.is("type") {
+                members.cursor.value()?;
+                self.losses.insert(Shape::UnknownMember);
                 continue;
+            } else if members.cursor.value()? == kind_text {
+                continue;
+            } else {
+                // What was judged as one type must not arrive as another.
+                return Err(Shape::NoType.into());
             };
-            if slots[place].replace(member.value).is_some() {
+            let value = if self.write_ahead(field, &mut members.cursor)? { WRITTEN } else { members.cursor.value()? };
+            if slot.replace(value).is_some() {
                 self.losses.insert(Shape::DuplicateMember);
             }
-        }
-        if !members.is_complete() {
-            return Err(Shape::NoJson.into());
         }
         let event = self.writer.open(number);
         let open = self.writer.open(BASE);
@@ -105,21 +115,47 @@ impl Encoder {
         Ok(())
     }
 
-    /// The fields of a message whose JSON is this object. Whether it is one has been looked at.
+    /// Writes any JSON at once, to be put in its place later: what may be long is walked once instead of twice. Not
+    /// done where the value is short or of the wrong type.
+    fn write_ahead(&mut self, field: &'static Field, cursor: &mut Cursor<'_>) -> Result<bool, NotCarried> {
+        self.written.retain(|(earlier, _)| !std::ptr::eq(*earlier, field));
+        let fits = match (&field.kind, cursor.peek()) {
+            (Kind::Any | Kind::Nullable, Some(b'{' | b'[')) | (Kind::Object, Some(b'{')) => {
+                self.peer.knows(field.since)
+            }
+            _ => false,
+        };
+        if fits {
+            let writer = std::mem::replace(&mut self.writer, Writer::new(FIRST_ROOM));
+            self.open_json(field, cursor)?;
+            self.written.push((field, std::mem::replace(&mut self.writer, writer)));
+        }
+        Ok(fits)
+    }
+
+    /// A field that is any JSON, or any object.
+    fn open_json(&mut self, field: &Field, cursor: &mut Cursor<'_>) -> Result<(), NotCarried> {
+        if !matches!(field.kind, Kind::Object) {
+            return self.any(field.number, cursor, 1);
+        }
+        let open = self.writer.open(field.number);
+        self.entries(cursor, 1)?;
+        self.writer.close(open);
+        Ok(())
+    }
+
+    /// The fields of a message whose JSON is this object.
     fn message(&mut self, message: &'static Message, object: &[u8]) -> Result<(), NotCarried> {
         let mut slots = Slots::default();
-        let mut members = Members::of(object);
-        for member in &mut members {
-            if let Some(place) = place(message, &member) {
-                if slots[place].replace(member.value).is_some() {
+        for member in Members::of(object) {
+            let (name, value) = member?;
+            if let Some(place) = place(message, name) {
+                if slots[place].replace(value).is_some() {
                     self.losses.insert(Shape::DuplicateMember);
                 }
-            } else if !(message.typed && member.is("type")) {
+            } else if !(message.typed && name.is("type")) {
                 self.losses.insert(message.unknown);
             }
-        }
-        if !members.is_complete() {
-            return Err(Shape::NoJson.into());
         }
         self.fields(message, &mut slots)
     }
@@ -164,17 +200,17 @@ impl Encoder {
                 Ok(())
             }
             Kind::Operation => self.operation(number, value),
-            Kind::Any | Kind::Nullable => self.whole(value, |encoder, cursor| encoder.any(number, cursor, 1)),
-            Kind::Object if !is_object(value) => {
-                self.losses.insert(Shape::WrongType);
+            Kind::Any | Kind::Nullable | Kind::Object => {
+                if let Some(place) = self.written.iter().position(|(written, _)| std::ptr::eq(*written, field)) {
+                    let (_, piece) = self.written.swap_remove(place);
+                    self.writer.append(piece);
+                } else if matches!(field.kind, Kind::Object) && !is_object(value) {
+                    self.losses.insert(Shape::WrongType);
+                } else {
+                    self.open_json(field, &mut Cursor::of(value))?;
+                }
                 Ok(())
             }
-            Kind::Object => self.whole(value, |encoder, cursor| {
-                let open = encoder.writer.open(number);
-                encoder.entries(cursor, 1)?;
-                encoder.writer.close(open);
-                Ok(())
-            }),
             Kind::Message(message) => self.nested(number, message, value),
             Kind::List(message) => self.elements(value, |encoder, item| {
                 if message.is_patch_operation() && !encoder.is_operation(item) {
@@ -229,7 +265,7 @@ impl Encoder {
     fn plain_text(&mut self, number: u32, value: &[u8]) -> Result<(), NotCarried> {
         let mut cursor = Cursor::of(value);
         if let Some(b'"') = cursor.peek() {
-            let text = self.unescaped(&mut cursor)?;
+            let text = self.text_of(&mut cursor)?;
             self.writer.text(number, &text);
             return Ok(());
         }
@@ -244,8 +280,14 @@ impl Encoder {
         Ok(())
     }
 
-    fn unescaped<'a>(&mut self, cursor: &mut Cursor<'a>) -> Result<Cow<'a, [u8]>, NotCarried> {
-        let string = cursor.string().and_then(unescape).ok_or(Shape::NoJson)?;
+    /// The text of the string that comes next.
+    fn text_of<'a>(&mut self, cursor: &mut Cursor<'a>) -> Result<Cow<'a, [u8]>, NotCarried> {
+        let string = cursor.string().ok_or(Shape::NoJson)?;
+        self.unescape(string)
+    }
+
+    fn unescape<'a>(&mut self, quoted: Quoted<'a>) -> Result<Cow<'a, [u8]>, NotCarried> {
+        let string = unescape(quoted).ok_or(Shape::NoJson)?;
         if string.replaced {
             self.losses.insert(Shape::Text);
         }
@@ -320,7 +362,7 @@ impl Encoder {
         self.writer.close(source);
         let metadata = self.writer.open(2);
         let object = self.writer.open(5);
-        self.entry(b"legacyBinary", &mut Cursor::of(b"true"), 3)?;
+        self.writer.entry(b"legacyBinary", &Scalar::Flag(true));
         for name in ["filename", "id"] {
             if let Some(value) = last(part, name) {
                 self.entry(name.as_bytes(), &mut Cursor::of(value), 3)?;
@@ -389,7 +431,7 @@ impl Encoder {
             return;
         }
         let kind = type_of(value).unwrap_or_default();
-        for member in Members::of(value) {
+        for member in json::Members::of(value) {
             if member.is("type") {
                 slots[place] = Some(member.value).filter(|value| value.starts_with(b"\""));
                 if slots[place].is_none() {
@@ -401,108 +443,6 @@ impl Encoder {
                 self.losses.insert(Shape::UnknownMember);
             }
         }
-    }
-
-    /// A value that is written as it stands, to its end.
-    fn whole<'a>(
-        &mut self,
-        value: &'a [u8],
-        write: impl FnOnce(&mut Self, &mut Cursor<'a>) -> Result<(), NotCarried>,
-    ) -> Result<(), NotCarried> {
-        let mut cursor = Cursor::of(value);
-        write(self, &mut cursor)?;
-        if cursor.peek().is_some() { Err(Shape::NoJson.into()) } else { Ok(()) }
-    }
-
-    /// Any JSON, as a `google.protobuf.Value`. `depth` counts the arrays and objects around it, and itself.
-    fn any(&mut self, number: u32, cursor: &mut Cursor<'_>, depth: usize) -> Result<(), NotCarried> {
-        match cursor.peek() {
-            Some(b'"') => {
-                let text = self.unescaped(cursor)?;
-                self.writer.any_text(number, &text);
-            }
-            Some(b'{') => {
-                let value = self.writer.open(number);
-                let object = self.writer.open(5);
-                self.entries(cursor, depth)?;
-                self.writer.close(object);
-                self.writer.close(value);
-            }
-            Some(b'[') => {
-                let value = self.writer.open(number);
-                let array = self.writer.open(6);
-                self.items(cursor, depth)?;
-                self.writer.close(array);
-                self.writer.close(value);
-            }
-            _ => match cursor.word() {
-                b"null" => self.writer.any_null(number),
-                b"true" => self.writer.any_flag(number, true),
-                b"false" => self.writer.any_flag(number, false),
-                word => {
-                    let Number { value, changed } = number::parse(word).ok_or(Shape::NoJson)?;
-                    if changed {
-                        self.losses.insert(Shape::LargeNumber);
-                    }
-                    self.writer.any_number(number, value);
-                }
-            },
-        }
-        Ok(())
-    }
-
-    /// The elements of an array, as those of a `google.protobuf.ListValue`.
-    fn items(&mut self, cursor: &mut Cursor<'_>, depth: usize) -> Result<(), NotCarried> {
-        if depth > MAX_DEPTH {
-            return Err(Shape::Nesting.into());
-        }
-        cursor.eat(b'[');
-        if cursor.eat(b']') {
-            return Ok(());
-        }
-        loop {
-            self.any(1, cursor, depth + 1)?;
-            if cursor.eat(b']') {
-                return Ok(());
-            }
-            if !cursor.eat(b',') {
-                return Err(Shape::NoJson.into());
-            }
-        }
-    }
-
-    /// The members of an object, as the entries of a `google.protobuf.Struct`.
-    fn entries(&mut self, cursor: &mut Cursor<'_>, depth: usize) -> Result<(), NotCarried> {
-        if depth > MAX_DEPTH {
-            return Err(Shape::Nesting.into());
-        }
-        cursor.eat(b'{');
-        if cursor.eat(b'}') {
-            return Ok(());
-        }
-        loop {
-            let name = self.unescaped(cursor)?;
-            if !cursor.eat(b':') {
-                return Err(Shape::NoJson.into());
-            }
-            self.entry(&name, cursor, depth)?;
-            if cursor.eat(b'}') {
-                return Ok(());
-            }
-            if !cursor.eat(b',') {
-                return Err(Shape::NoJson.into());
-            }
-        }
-    }
-
-    fn entry(&mut self, name: &[u8], cursor: &mut Cursor<'_>, depth: usize) -> Result<(), NotCarried> {
-        let open = self.writer.open(1);
-        if !name.is_empty() {
-            self.writer.text(1, name);
-        }
-        self.any(2, cursor, depth + 1)?;
-        self.writer.close(open);
-        Ok(())
     }
 }
 
@@ -527,23 +467,19 @@ impl Form {
     }
 }
 
-/// The place of the field that this member is.
-fn place(message: &'static Message, member: &json::Member<'_>) -> Option<usize> {
-    message.fields.iter().position(|field| field.name.is_some_and(|name| member.is(name)))
+/// The place of the field that a member of this name is.
+fn place(message: &'static Message, name: Quoted<'_>) -> Option<usize> {
+    message.fields.iter().position(|field| field.name.is_some_and(|text| name.is(text)))
 }
 
-/// The event's kind, by its `type`. Several that differ are refused: what was judged as one must not arrive as another.
-fn kind_of(text: &[u8]) -> Result<EventKind, NotCarried> {
-    let mut types = Members::of(text).filter(|member| member.is("type"));
-    let Some(first) = types.next() else {
-        let shape = if text.trim_ascii().starts_with(b"{") { Shape::NoType } else { Shape::NoJson };
-        return Err(shape.into());
+/// The event's kind, by its first `type`, and the text of that.
+fn kind_of(text: &[u8]) -> Result<(EventKind, &[u8]), NotCarried> {
+    let Some(member) = json::Members::of(text).find(|member| member.is("type")) else {
+        let is_object = text.trim_ascii().starts_with(b"{");
+        return Err(if is_object && json::is_whole(text) { Shape::NoType } else { Shape::NoJson }.into());
     };
-    if types.any(|other| other.value != first.value) {
-        return Err(Shape::NoType.into());
-    }
-    let name = first.string().ok_or(Shape::NoType)?;
-    Ok(EventKind::from_name(name.as_bytes()))
+    let name = member.string().ok_or(Shape::NoType)?;
+    Ok((EventKind::from_name(name.as_bytes()), member.value))
 }
 
 fn type_of(object: &[u8]) -> Option<Cow<'_, str>> {
@@ -552,7 +488,7 @@ fn type_of(object: &[u8]) -> Option<Cow<'_, str>> {
 
 /// The value of the last member of this name.
 fn last<'a>(object: &'a [u8], name: &str) -> Option<&'a [u8]> {
-    Members::of(object).filter(|member| member.is(name)).last().map(|member| member.value)
+    json::Members::of(object).filter(|member| member.is(name)).last().map(|member| member.value)
 }
 
 fn is_object(value: &[u8]) -> bool {

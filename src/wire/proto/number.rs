@@ -16,42 +16,52 @@ pub(super) struct Number {
 
 /// Reads the text of a number; `None` if it is none by the grammar of JSON.
 pub(super) fn parse(text: &[u8]) -> Option<Number> {
-    let digits = text.strip_prefix(b"-").unwrap_or(text);
-    let (whole, rest) = digits.split_at(leading_digits(digits));
-    if whole.is_empty() || (whole.len() > 1 && whole[0] == b'0') {
-        return None;
-    }
-    if rest.is_empty() && whole.len() <= 15 {
-        let value = whole.iter().fold(0, |value, digit| value * 10 + u64::from(digit - b'0')) as f64;
-        let value = if digits.len() < text.len() { -value } else { value };
-        return Some(Number { value, changed: false });
-    }
-    if !is_tail(rest) {
-        return None;
-    }
-    let value: f64 = std::str::from_utf8(text).ok()?.parse().ok()?;
-    let changed = rest.is_empty() && format!("{:.0}", value.abs()).as_bytes() != whole;
-    Some(Number { value, changed })
+    read(text).filter(|(_, length)| *length == text.len()).map(|(number, _)| number)
 }
 
-/// Whether this may follow a number's whole digits: a fraction, an exponent, both or nothing.
-fn is_tail(mut rest: &[u8]) -> bool {
-    if let Some(fraction) = rest.strip_prefix(b".") {
-        let digits = leading_digits(fraction);
-        if digits == 0 {
-            return false;
-        }
-        rest = &fraction[digits..];
+/// Reads the number at the beginning of a text, and says how long it is.
+#[inline]
+pub(super) fn read(text: &[u8]) -> Option<(Number, usize)> {
+    let sign = usize::from(text.first() == Some(&b'-'));
+    let whole = &text[sign..];
+    let mut integer = 0_u64;
+    let mut digits = 0;
+    while let Some(digit @ b'0'..=b'9') = whole.get(digits) {
+        integer = integer.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
+        digits += 1;
     }
-    if let [b'e' | b'E', exponent @ ..] = rest {
-        let exponent = exponent.strip_prefix(b"+").or(exponent.strip_prefix(b"-")).unwrap_or(exponent);
-        return !exponent.is_empty() && leading_digits(exponent) == exponent.len();
+    let (whole, rest) = whole.split_at(digits);
+    if digits == 0 || (digits > 1 && whole[0] == b'0') {
+        return None;
     }
-    rest.is_empty()
+    let tail = tail(rest)?;
+    let length = sign + digits + tail;
+    if tail == 0 && digits <= 15 {
+        let value = if sign == 1 { -(integer as f64) } else { integer as f64 };
+        return Some((Number { value, changed: false }, length));
+    }
+    let value: f64 = std::str::from_utf8(&text[..length]).ok()?.parse().ok()?;
+    let changed = tail == 0 && format!("{:.0}", value.abs()).as_bytes() != whole;
+    Some((Number { value, changed }, length))
 }
 
-fn leading_digits(text: &[u8]) -> usize {
-    text.iter().take_while(|byte| byte.is_ascii_digit()).count()
+/// The length of a fraction, an exponent, both or neither; `None` if one of them lacks its digits.
+fn tail(text: &[u8]) -> Option<usize> {
+    let mut length = 0;
+    if text.first() == Some(&b'.') {
+        length = 1 + leading_digits(&text[1..])?;
+    }
+    if let Some(b'e' | b'E') = text.get(length) {
+        let sign = usize::from(matches!(text.get(length + 1), Some(b'+' | b'-')));
+        length += 1 + sign + leading_digits(&text[length + 1 + sign..])?;
+    }
+    Some(length)
+}
+
+/// How many digits come first, if there are any.
+fn leading_digits(text: &[u8]) -> Option<usize> {
+    let length = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    (length > 0).then_some(length)
 }
 
 /// Writes a double as `JSON.stringify` does: integers without a fraction, what is not finite as null. Only -0 keeps its

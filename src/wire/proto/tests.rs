@@ -188,6 +188,16 @@ fn what_the_wire_cannot_take_is_named() {
 }
 
 #[test]
+fn the_last_of_several_members_counts_however_long_they_are() {
+    let text = r#"{"type":"STATE_SNAPSHOT","rawEvent":{"a":1},"snapshot":[1],"snapshot":[2],"rawEvent":2,"metadata":1,
+        "metadata":{"b":[]},"rawEvent":{"a":3}}"#;
+    let expected = json!({"type": "STATE_SNAPSHOT", "snapshot": [2], "rawEvent": {"a": 3}, "metadata": {"b": []}});
+    assert_eq!(through(text), (expected, vec!["duplicate_member"]));
+    let text = r#"{"type":"STATE_SNAPSHOT","snapshot":[1],"snapshot":2,"rawEvent":{"a":1},"rawEvent":null}"#;
+    assert_eq!(through(text), (json!({"type": "STATE_SNAPSHOT", "snapshot": 2}), vec!["duplicate_member"]));
+}
+
+#[test]
 fn what_cannot_be_carried_at_all_is_named() {
     let deep =
         |depth: usize| format!(r#"{{"type":"CUSTOM","name":"n","value":{}{}}}"#, "[".repeat(depth), "]".repeat(depth));

@@ -4,6 +4,10 @@ use std::borrow::Cow;
 
 use memchr::memchr2;
 
+use super::MAX_DEPTH;
+use super::loss::Shape;
+use super::number::{self, Number};
+
 /// A place in a text of JSON.
 #[derive(Clone, Debug)]
 pub(super) struct Cursor<'a> {
@@ -17,6 +21,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The next byte that is no white space, which is not taken.
+    #[inline]
     pub(super) fn peek(&mut self) -> Option<u8> {
         while matches!(self.text.get(self.at), Some(b' ' | b'\t' | b'\n' | b'\r')) {
             self.at += 1;
@@ -25,39 +30,241 @@ impl<'a> Cursor<'a> {
     }
 
     /// Takes this byte, if it is next.
+    #[inline]
     pub(super) fn eat(&mut self, byte: u8) -> bool {
         let next = self.peek() == Some(byte);
         self.at += usize::from(next);
         next
     }
 
-    /// Takes a string, which has to be next. What stands between its quotes.
-    pub(super) fn string(&mut self) -> Option<&'a [u8]> {
+    /// Takes a string, which has to be next.
+    #[inline]
+    pub(super) fn string(&mut self) -> Option<Quoted<'a>> {
         if !self.eat(b'"') {
             return None;
         }
         let start = self.at;
+        self.at += plain_length(&self.text[start..]);
+        if self.text.get(self.at) == Some(&b'"') {
+            self.at += 1;
+            return Some(Quoted { inner: &self.text[start..self.at - 1], is_plain: true });
+        }
+        self.rest_of_string(start)
+    }
+
+    /// Takes the rest of a string that does not stand for itself, and began at `start`.
+    #[inline(never)]
+    fn rest_of_string(&mut self, start: usize) -> Option<Quoted<'a>> {
         loop {
-            let found = self.at + memchr2(b'"', b'\\', self.text.get(self.at..)?)?;
-            if self.text[found] == b'"' {
-                self.at = found + 1;
-                let inner = &self.text[start..found];
-                // A fold over all bytes, without an early end, is what the compiler makes wide instructions of.
-                let control = inner.iter().fold(false, |control, byte| control | (*byte < 0x20));
-                return (!control).then_some(inner);
+            self.at += memchr2(b'"', b'\\', self.text.get(self.at..)?)?;
+            if self.text[self.at] == b'"' {
+                break;
             }
-            self.at = found + 2;
+            self.at += match self.text.get(self.at + 1)? {
+                b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => 2,
+                b'u' if hex(self.text.get(self.at + 2..self.at + 6)?).is_some() => 6,
+                _ => return None,
+            };
+        }
+        let inner = &self.text[start..self.at];
+        self.at += 1;
+        // A fold over all bytes, without an early end, is what the compiler makes wide instructions of.
+        let control = inner.iter().fold(false, |control, byte| control | (*byte < 0x20));
+        (!control).then_some(Quoted { inner, is_plain: false })
+    }
+
+    /// Takes a number, if one is next.
+    pub(super) fn number(&mut self) -> Option<Number> {
+        self.peek();
+        let (number, length) = number::read(&self.text[self.at..])?;
+        self.at += length;
+        Some(number)
+    }
+
+    /// Takes this word, if it is next.
+    pub(super) fn word(&mut self, word: &str) -> bool {
+        self.peek();
+        let next = self.text[self.at..].starts_with(word.as_bytes());
+        self.at += if next { word.len() } else { 0 };
+        next
+    }
+
+    /// Takes a whole value and gives its text.
+    ///
+    /// # Errors
+    ///
+    /// [`Shape::NoJson`] if it is none, [`Shape::Nesting`] if it is nested too deeply to tell.
+    pub(super) fn value(&mut self) -> Result<&'a [u8], Shape> {
+        self.peek();
+        let start = self.at;
+        let mut nest = Nest::default();
+        loop {
+            match self.peek() {
+                Some(b'{') => {
+                    nest.open(true)?;
+                    self.at += 1;
+                    if self.peek() != Some(b'}') {
+                        self.name()?;
+                        continue;
+                    }
+                }
+                Some(b'[') => {
+                    nest.open(false)?;
+                    self.at += 1;
+                    if self.peek() != Some(b']') {
+                        continue;
+                    }
+                }
+                Some(b'"') => self.string().map(|_| ()).ok_or(Shape::NoJson)?,
+                Some(b'-' | b'0'..=b'9') => self.number().map(|_| ()).ok_or(Shape::NoJson)?,
+                _ if self.word("true") || self.word("false") || self.word("null") => {}
+                _ => return Err(Shape::NoJson),
+            }
+            // A value is over; what follows are ends, or the next one.
+            while let Some(is_object) = nest.inner() {
+                if self.eat(b',') {
+                    if is_object {
+                        self.name()?;
+                    }
+                    break;
+                }
+                if !self.eat(if is_object { b'}' } else { b']' }) {
+                    return Err(Shape::NoJson);
+                }
+                nest.close();
+            }
+            if nest.inner().is_none() {
+                return Ok(&self.text[start..self.at]);
+            }
         }
     }
 
-    /// Takes a word or a number: everything up to white space or punctuation.
-    pub(super) fn word(&mut self) -> &'a [u8] {
-        self.peek();
-        let start = self.at;
-        while let Some(b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'+' | b'-' | b'.') = self.text.get(self.at) {
-            self.at += 1;
+    /// Takes a member's name and its colon.
+    #[inline]
+    pub(super) fn name(&mut self) -> Result<Quoted<'a>, Shape> {
+        let name = self.string().ok_or(Shape::NoJson)?;
+        if self.eat(b':') { Ok(name) } else { Err(Shape::NoJson) }
+    }
+}
+
+/// The members of an object, each judged to its end; after an error it is over.
+#[derive(Clone, Debug)]
+pub(super) struct Members<'a> {
+    /// Where the walk is; a value that [`Self::name`] led to is taken from here.
+    pub(super) cursor: Cursor<'a>,
+    is_first: bool,
+    is_over: bool,
+}
+
+impl<'a> Members<'a> {
+    pub(super) fn of(text: &'a [u8]) -> Self {
+        Self { cursor: Cursor::of(text), is_first: true, is_over: false }
+    }
+
+    /// The name of the next member, whose value then has to be taken; `None` at the end of the text.
+    ///
+    /// # Errors
+    ///
+    /// [`Shape::NoJson`] if something else comes next.
+    pub(super) fn name(&mut self) -> Result<Option<Quoted<'a>>, Shape> {
+        let is_first = std::mem::replace(&mut self.is_first, false);
+        if is_first && !self.cursor.eat(b'{') {
+            return Err(Shape::NoJson);
         }
-        &self.text[start..self.at]
+        if self.cursor.eat(b'}') {
+            return if self.cursor.peek().is_none() { Ok(None) } else { Err(Shape::NoJson) };
+        }
+        if !is_first && !self.cursor.eat(b',') {
+            return Err(Shape::NoJson);
+        }
+        self.cursor.name().map(Some)
+    }
+
+    fn member(&mut self) -> Result<Option<(Quoted<'a>, &'a [u8])>, Shape> {
+        let Some(name) = self.name()? else { return Ok(None) };
+        Ok(Some((name, self.cursor.value()?)))
+    }
+}
+
+impl<'a> Iterator for Members<'a> {
+    type Item = Result<(Quoted<'a>, &'a [u8]), Shape>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.is_over {
+            return None;
+        }
+        let member = self.member().transpose();
+        self.is_over = !matches!(member, Some(Ok(_)));
+        member
+    }
+}
+
+/// Which of the brackets around a place are those of objects: a stack of bits.
+#[derive(Default)]
+struct Nest {
+    bits: [u64; Self::WORDS],
+    depth: usize,
+}
+
+impl Nest {
+    /// Enough for any JSON in an event, and the members that hold it.
+    const WORDS: usize = MAX_DEPTH / 64 + 1;
+
+    fn open(&mut self, is_object: bool) -> Result<(), Shape> {
+        let (word, bit) = (self.depth / 64, self.depth % 64);
+        let bits = self.bits.get_mut(word).ok_or(Shape::Nesting)?;
+        *bits = *bits & !(1 << bit) | u64::from(is_object) << bit;
+        self.depth += 1;
+        Ok(())
+    }
+
+    fn close(&mut self) {
+        self.depth -= 1;
+    }
+
+    /// Whether the innermost bracket is that of an object, if there is any.
+    fn inner(&self) -> Option<bool> {
+        let place = self.depth.checked_sub(1)?;
+        Some(self.bits[place / 64] >> (place % 64) & 1 == 1)
+    }
+}
+
+/// How many bytes come first that stand for themselves in a string: ASCII without quotes, backslashes and controls.
+#[inline]
+fn plain_length(text: &[u8]) -> usize {
+    const ONES: u64 = u64::from_ne_bytes([1; 8]);
+    const HIGH: u64 = ONES << 7;
+    let mut length = 0;
+    while let Some(eight) = text[length..].first_chunk() {
+        let eight = u64::from_le_bytes(*eight);
+        // The high bit of each byte that is zero; a carry may set it in later bytes as well, never in earlier ones.
+        let zero = |bytes: u64| bytes.wrapping_sub(ONES) & !bytes;
+        let control = eight.wrapping_sub(ONES * 0x20) & !eight;
+        let special = (zero(eight ^ (ONES * 0x22)) | zero(eight ^ (ONES * 0x5c)) | control | eight) & HIGH;
+        if special != 0 {
+            return length + special.trailing_zeros() as usize / 8;
+        }
+        length += 8;
+    }
+    let rest = &text[length..];
+    length + rest.iter().take_while(|byte| matches!(byte, 0x20..0x80) && !matches!(byte, b'"' | b'\\')).count()
+}
+
+/// What stands between the quotes of a string.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Quoted<'a> {
+    inner: &'a [u8],
+    /// Whether it stands for itself: ASCII, without an escape.
+    is_plain: bool,
+}
+
+impl Quoted<'_> {
+    /// Whether this is its text.
+    pub(super) fn is(self, text: &str) -> bool {
+        if self.is_plain {
+            return self.inner == text.as_bytes();
+        }
+        unescape(self).is_some_and(|unescaped| *unescaped.text == *text.as_bytes())
     }
 }
 
@@ -70,8 +277,17 @@ pub(super) struct Unescaped<'a> {
     pub(super) replaced: bool,
 }
 
-/// What stands between a string's quotes, unescaped; `None` if an escape is none.
-pub(super) fn unescape(inner: &[u8]) -> Option<Unescaped<'_>> {
+/// The text of a string; `None` if an escape is none.
+#[inline]
+pub(super) fn unescape(quoted: Quoted<'_>) -> Option<Unescaped<'_>> {
+    if quoted.is_plain {
+        return Some(Unescaped { text: Cow::Borrowed(quoted.inner), replaced: false });
+    }
+    unescape_inner(quoted.inner)
+}
+
+#[inline(never)]
+fn unescape_inner(inner: &[u8]) -> Option<Unescaped<'_>> {
     let Some(first) = memchr::memchr(b'\\', inner) else {
         return Some(match String::from_utf8_lossy(inner) {
             Cow::Borrowed(text) => Unescaped { text: Cow::Borrowed(text.as_bytes()), replaced: false },
@@ -166,21 +382,56 @@ mod tests {
     #[test]
     fn bytes_that_are_no_text_are_replaced_and_said_so() {
         for inner in [&b"a\xff"[..], b"\\na\xff", b"\xed\xa0\x80"] {
-            assert!(unescape(inner).unwrap().replaced, "{inner:x?}");
+            assert!(unescape(Quoted { inner, is_plain: false }).unwrap().replaced, "{inner:x?}");
         }
     }
 
     #[test]
-    fn words_end_where_punctuation_begins() {
-        let mut cursor = Cursor::of(b" true ,-1.5e+3]");
-        assert_eq!(cursor.word(), b"true");
-        assert!(cursor.eat(b',') && !cursor.eat(b','));
-        assert_eq!(cursor.word(), b"-1.5e+3");
-        assert_eq!(cursor.peek(), Some(b']'));
-        assert_eq!(cursor.word(), b"");
+    fn a_value_is_taken_to_its_end() {
+        for value in ["{\"a\" : [ 1 , {} , [ ] ,\"]\"] , \"b\":{\"c\":null}}", "\"x\\\"\"", "-1.5e+3", "true", "[]"] {
+            let text = format!(" {value} ,1");
+            let mut cursor = Cursor::of(text.as_bytes());
+            assert_eq!(cursor.value(), Ok(value.as_bytes()));
+            assert!(cursor.eat(b',') && cursor.word("1") && cursor.peek().is_none());
+        }
+    }
+
+    #[test]
+    fn members_end_with_the_object_and_nothing_may_follow() {
+        let walk = |text: &'static str| Members::of(text.as_bytes()).collect::<Result<Vec<_>, _>>();
+        let found = walk(" {\"a\" : [1] ,\"\\u0062\":2 } ").unwrap();
+        assert!(found[0].0.is("a") && found[1].0.is("b") && !found[1].0.is("c"));
+        assert_eq!((found[0].1, found[1].1), (&b"[1]"[..], &b"2"[..]));
+        assert_eq!(walk("{}").unwrap(), []);
+        for text in ["", "[]", "{", "{\"a\":1", "{\"a\":1,}", "{,}", "{\"a\":1}}", "{\"a\":1} x", "{\"a\" 1}", "{} {}"]
+        {
+            assert_eq!(walk(text), Err(Shape::NoJson), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_value_that_is_none_is_refused() {
+        for text in
+            ["", "[1,]", "[1 2]", "{\"a\":1,}", "{\"a\"}", "{a:1}", "{1:1}", "{\"a\":1]", "[}", "tru", "01", "]"]
+        {
+            let mut cursor = Cursor::of(text.as_bytes());
+            let taken = cursor.value();
+            assert!(taken == Err(Shape::NoJson) || cursor.peek().is_some(), "{text}");
+        }
+        let deep = "[".repeat(100_000);
+        assert_eq!(Cursor::of(deep.as_bytes()).value(), Err(Shape::Nesting));
     }
 
     proptest! {
+        #[test]
+        fn values_are_those_of_a_json_parser(
+            text in r#"([\[\]{},:0 1\-.e]|"a"|"a":|"[é\\n\x00-\x7f]{0,12}"|true|null|"abcdefgh\\u00e9"){0,12}"#,
+        ) {
+            let mut cursor = Cursor::of(text.as_bytes());
+            let taken = cursor.value().is_ok() && cursor.peek().is_none();
+            prop_assert_eq!(taken, serde_json::from_str::<serde::de::IgnoredAny>(&text).is_ok());
+        }
+
         #[test]
         fn strings_are_those_of_a_json_parser(text in r#""([a-zé😀/ ]|\\["\\/bfnrtux]|\\u[0-9a-fA-F]{4}){0,6}""#) {
             let expected: Option<String> = serde_json::from_str(&text).ok();
