@@ -120,6 +120,9 @@ impl Tally {
 
     /// An event came from the agent.
     pub fn read(&mut self, event: &Event, at: Instant) {
+        if event.kind() == EventKind::RunStarted {
+            self.run_started(event);
+        }
         self.read.add(event.kind(), event.size());
         match self.last_event.replace(at) {
             Some(last) => self.record.max_gap = self.record.max_gap.max(Some(at - last)),
@@ -134,7 +137,6 @@ impl Tally {
             self.route.first_content(at - self.received);
         }
         match kind {
-            EventKind::RunStarted => self.run_started(event),
             EventKind::RunFinished => {
                 self.outcome = Some(usage::outcome(event));
                 self.bill(event);
