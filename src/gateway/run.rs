@@ -132,7 +132,7 @@ impl Story {
             may_be_a_run,
             starts_trace: trace.is_none(),
             trace: trace.unwrap_or_else(TraceParent::start),
-            intake: Intake::new(site.config.limits.body, readable),
+            intake: Intake::new(site.config.limits.body, readable, site.metrics.clone()),
             received,
         })
     }
@@ -270,7 +270,8 @@ impl Story {
         record.client_version = value(input.protocol_version);
         record.client_address = Some(self.client);
         record.trace = Some(self.trace);
-        Tally::new(self.worker.metrics.clone(), self.site.metrics.clone(), record, self.received)
+        let (metrics, active) = (self.worker.metrics.clone(), self.intake.active());
+        Tally::new(metrics, self.site.metrics.clone(), active, record, self.received)
     }
 
     /// Answers that there is no answer.

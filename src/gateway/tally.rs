@@ -87,12 +87,18 @@ impl Counts {
 impl Tally {
     /// Nothing has happened yet since the request was read at `received`.
     ///
-    /// `record` holds what is known of the run before its stream begins.
-    pub fn new(metrics: Metrics, route: Arc<RouteMetrics>, record: RunRecord, received: Instant) -> Self {
+    /// `active` is the run, if it is known to be one; `record` holds what is known of it before its stream begins.
+    pub fn new(
+        metrics: Metrics,
+        route: Arc<RouteMetrics>,
+        active: Option<ActiveRun>,
+        record: RunRecord,
+        received: Instant,
+    ) -> Self {
         Self {
             metrics,
             route,
-            active: None,
+            active,
             from: record.agent_encoding.unwrap_or(Encoding::Sse),
             to: record.client_encoding.unwrap_or(Encoding::Sse),
             record: Box::new(record),

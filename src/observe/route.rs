@@ -232,6 +232,7 @@ impl RouteMetrics {
 
 /// One stream in flight, in `tidegate_runs_active` for as long as this lives.
 #[must_use = "the stream counts only while this lives"]
+#[derive(Debug)]
 pub struct ActiveRun(Arc<RouteMetrics>);
 
 impl Drop for ActiveRun {
