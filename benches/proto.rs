@@ -6,7 +6,7 @@ use std::hint::black_box;
 
 use bytes::Bytes;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use tidegate::agui::{Event, EventKind};
+use tidegate::agui::{Encoding, Event, EventKind};
 use tidegate::wire::proto::{Arm, Decoder, Peer, arm, from_json, to_json};
 use tidegate::wire::{Batch, sse};
 
@@ -42,10 +42,10 @@ fn pass_on(criterion: &mut Criterion) {
             let (mut decoder, encoder, mut out) = (sse::Decoder::new(10 << 20), sse::Encoder::default(), Batch::new());
             decoder.feed(black_box(&text).clone());
             while let Some(frame) = decoder.next().unwrap() {
-                let event = Event::new(frame.data, frame.canonical);
+                let event = Event::new(frame.data, frame.canonical.map(|bytes| (Encoding::Sse, bytes)));
                 assert_eq!(event.kind(), EventKind::TextMessageContent);
                 let (text, frame) = event.into_parts();
-                encoder.event(&text, frame, &mut out);
+                encoder.event(&text, frame.map(|(_, bytes)| bytes), &mut out);
             }
             assert_eq!(out.len(), text.len());
             out

@@ -4,7 +4,7 @@
 use std::{
     future::Future,
     pin::Pin,
-    task::{Context, Poll},
+    task::{Context, Poll, Waker},
     time::Instant,
 };
 
@@ -14,6 +14,8 @@ use tokio::time::Sleep;
 #[derive(Debug, Default)]
 pub struct Alarm {
     sleep: Option<Pin<Box<Sleep>>>,
+    /// Who is woken.
+    waker: Option<Waker>,
 }
 
 impl Alarm {
@@ -21,6 +23,11 @@ impl Alarm {
     pub fn poll(&mut self, due: Instant, cx: &mut Context<'_>) -> Poll<()> {
         let due = tokio::time::Instant::from_std(due);
         let sleep = self.sleep.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(due)));
+        let same = self.waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker()));
+        if same && sleep.deadline() <= due && !sleep.is_elapsed() {
+            return Poll::Pending;
+        }
+        self.waker = Some(cx.waker().clone());
         if sleep.deadline() > due {
             sleep.as_mut().reset(due);
         }

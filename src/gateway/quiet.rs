@@ -15,11 +15,13 @@ use std::{
 pub struct Quiet {
     shared: Arc<Shared>,
     waker: Waker,
+    /// The task, as the shared part knows it.
+    task: Waker,
 }
 
 #[derive(Debug)]
 struct Shared {
-    /// Only this thread takes the lock, unless a connection's runtime moves, which it does not.
+    /// Taken when the task changes and when it is woken, on the one thread that has both.
     task: Mutex<Waker>,
     driving: AtomicBool,
     noted: AtomicBool,
@@ -32,18 +34,16 @@ impl Default for Quiet {
             driving: AtomicBool::new(false),
             noted: AtomicBool::new(false),
         });
-        Self { waker: Waker::from(shared.clone()), shared }
+        Self { waker: Waker::from(shared.clone()), task: Waker::noop().clone(), shared }
     }
 }
 
 impl Quiet {
     /// Drives until `step` is ready, or has nothing more to do: it is called again as long as it wakes itself.
-    pub fn drive<T>(&self, cx: &mut Context<'_>, mut step: impl FnMut(&mut Context<'_>) -> Poll<T>) -> Poll<T> {
-        {
-            let mut task = self.shared.task.lock().unwrap_or_else(PoisonError::into_inner);
-            if !task.will_wake(cx.waker()) {
-                task.clone_from(cx.waker());
-            }
+    pub fn drive<T>(&mut self, cx: &mut Context<'_>, mut step: impl FnMut(&mut Context<'_>) -> Poll<T>) -> Poll<T> {
+        if !self.task.will_wake(cx.waker()) {
+            self.task.clone_from(cx.waker());
+            self.shared.task.lock().unwrap_or_else(PoisonError::into_inner).clone_from(cx.waker());
         }
         let mut own = Context::from_waker(&self.waker);
         self.shared.driving.store(true, Relaxed);
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn waking_oneself_drives_again_and_wakes_nobody() {
-        let (quiet, count) = (Quiet::default(), Arc::new(Count::default()));
+        let (mut quiet, count) = (Quiet::default(), Arc::new(Count::default()));
         let waker = Waker::from(count.clone());
         let mut steps = 0;
         let result: Poll<()> = quiet.drive(&mut Context::from_waker(&waker), |cx| {
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn a_wake_up_from_outside_reaches_the_task() {
-        let (quiet, count) = (Quiet::default(), Arc::new(Count::default()));
+        let (mut quiet, count) = (Quiet::default(), Arc::new(Count::default()));
         let waker = Waker::from(count.clone());
         let mut kept = None;
         let _: Poll<()> = quiet.drive(&mut Context::from_waker(&waker), |cx| {
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn what_is_ready_is_handed_over_at_once() {
-        let quiet = Quiet::default();
+        let mut quiet = Quiet::default();
         let result = quiet.drive(&mut Context::from_waker(Waker::noop()), |cx| {
             cx.waker().wake_by_ref();
             Poll::Ready(7)

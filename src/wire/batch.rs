@@ -6,13 +6,19 @@ use bytes::{Bytes, BytesMut};
 
 /// From this length on, a piece is written from where it lies: copying it would cost more than a write of its own.
 const OWN_WRITE: usize = 16 * 1024;
-/// What a write of several pieces has room for at first, in bytes.
-const FIRST_ROOM: usize = 1024;
+/// Up to this length, a piece is copied even if it stays alone: it lets go of the buffer that it lies in, so that
+/// the next read can use that again instead of a new one.
+const SMALL: usize = 512;
+/// The room that a batch keeps for small pieces, in bytes.
+const ROOM: usize = 1024;
+/// The most that is set aside at once for a batch like the one before.
+const MOST_ROOM: usize = 64 * 1024;
 
 /// The bytes that leave together.
 ///
-/// A piece that stays alone is passed on as it is, without a copy; several small ones are copied into one buffer,
-/// and a large one stays a write of its own between its neighbours. An empty batch holds no memory to speak of.
+/// Several pieces are copied into one buffer, and so is a small one that stays alone; a larger one that stays alone
+/// is passed on as it is, and a large one stays a write of its own between its neighbours. An empty batch holds a
+/// kibibyte at most.
 #[derive(Debug, Default)]
 pub struct Batch {
     /// Writes that are complete.
@@ -21,6 +27,8 @@ pub struct Batch {
     alone: Bytes,
     /// Several small pieces after them, copied; not both this and `alone` have content.
     joined: BytesMut,
+    /// How long the last write of copied pieces was.
+    last: usize,
     len: usize,
 }
 
@@ -37,7 +45,7 @@ impl Batch {
             let before = self.take_last();
             self.ready.extend(before);
             self.ready.push_back(piece);
-        } else if self.alone.is_empty() && self.joined.is_empty() {
+        } else if piece.len() > SMALL && self.alone.is_empty() && self.joined.is_empty() {
             self.alone = piece;
         } else {
             self.copy(&piece);
@@ -71,8 +79,9 @@ impl Batch {
     }
 
     fn copy(&mut self, bytes: &[u8]) {
-        if self.joined.capacity() == 0 {
-            self.joined.reserve(FIRST_ROOM.max(self.alone.len() + bytes.len()));
+        if self.joined.is_empty() && self.joined.capacity() < self.alone.len() + bytes.len() {
+            let like_last = self.last.next_power_of_two().min(MOST_ROOM);
+            self.joined.reserve(like_last.max(ROOM).max(self.alone.len() + bytes.len()));
         }
         self.joined.extend_from_slice(&std::mem::take(&mut self.alone));
         self.joined.extend_from_slice(bytes);
@@ -83,7 +92,12 @@ impl Batch {
         let last = if self.joined.is_empty() {
             std::mem::take(&mut self.alone)
         } else {
-            std::mem::take(&mut self.joined).freeze()
+            self.last = self.joined.len();
+            let last = self.joined.split().freeze();
+            if self.last > ROOM || self.joined.capacity() > ROOM {
+                self.joined = BytesMut::new();
+            }
+            last
         };
         (!last.is_empty()).then_some(last)
     }
@@ -99,7 +113,7 @@ mod tests {
 
     #[test]
     fn a_piece_that_stays_alone_is_not_copied() {
-        for length in [1, OWN_WRITE - 1, OWN_WRITE, 3 * OWN_WRITE] {
+        for length in [SMALL + 1, OWN_WRITE - 1, OWN_WRITE, 3 * OWN_WRITE] {
             let piece = Bytes::from(vec![b'x'; length]);
             let mut batch = Batch::new();
             batch.push(piece.clone());
@@ -107,6 +121,24 @@ mod tests {
             assert_eq!(out.len(), 1);
             assert_eq!(out[0].as_ptr(), piece.as_ptr());
             assert_eq!(out[0].len(), length);
+        }
+    }
+
+    #[test]
+    fn small_pieces_let_go_of_where_they_lay_and_share_one_room() {
+        let mut batch = Batch::new();
+        let read = Bytes::from(vec![b'x'; 8192]);
+        batch.push(read.slice(100..200));
+        let out = writes(&mut batch);
+        assert_eq!((out.len(), out[0].len()), (1, 100));
+        assert!(read.is_unique(), "the buffer of the read is free again");
+        let room = out[0].as_ptr();
+        drop(out);
+        for _ in 0..1000 {
+            batch.push(Bytes::from_static(&[b'y'; 100]));
+            let out = writes(&mut batch);
+            let at = out[0].as_ptr() as usize - room as usize;
+            assert!(at < ROOM, "nothing new is set aside for each event");
         }
     }
 
@@ -133,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn an_emptied_batch_starts_anew_and_holds_no_memory() {
+    fn an_emptied_batch_starts_anew_and_holds_next_to_nothing() {
         let mut batch = Batch::new();
         assert_eq!(batch.pop(), None);
         batch.push(Bytes::new());
@@ -142,7 +174,11 @@ mod tests {
         batch.extend_from_slice(b"a");
         batch.push(Bytes::from(vec![0; OWN_WRITE]));
         while batch.pop().is_some() {}
-        assert_eq!((batch.ready.capacity(), batch.joined.capacity(), batch.len()), (0, 0, 0));
+        assert_eq!((batch.ready.capacity(), batch.len()), (0, 0));
+        assert!(batch.joined.capacity() <= ROOM);
+        batch.extend_from_slice(&[0; 10 * ROOM]);
+        while batch.pop().is_some() {}
+        assert!(batch.joined.capacity() <= ROOM, "what a rush needed is given back");
         batch.push(Bytes::from_static(b"b"));
         assert_eq!(batch.pop().as_deref(), Some(&b"b"[..]));
     }
