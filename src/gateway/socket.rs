@@ -12,7 +12,7 @@ use std::{
 
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::rt::TokioIo;
-use tokio::net::TcpStream;
+use tokio::{io::ReadBuf, net::TcpStream};
 
 use super::alarm::Alarm;
 
@@ -74,12 +74,23 @@ pub struct ClientSocket {
     io: TokioIo<TcpStream>,
     line: Rc<Line>,
     alarm: Alarm,
+    /// The last read gave bytes, so that whoever reads may have stopped for now.
+    may_be_unread: bool,
 }
 
 impl ClientSocket {
     /// Observes this socket.
     pub fn new(stream: TcpStream, line: Rc<Line>) -> Self {
-        Self { io: TokioIo::new(stream), line, alarm: Alarm::default() }
+        Self { io: TokioIo::new(stream), line, alarm: Alarm::default(), may_be_unread: false }
+    }
+
+    /// Whether the client has left while nobody reads: it sent more than the request that is being answered.
+    ///
+    /// Bytes that wait in the socket hide what comes after them; those that were read do not.
+    fn is_left(&mut self, cx: &mut Context<'_>) -> bool {
+        let mut byte = [0];
+        let peeked = self.may_be_unread.then(|| self.io.inner().poll_peek(cx, &mut ReadBuf::new(&mut byte)));
+        matches!(peeked, Some(Poll::Ready(Ok(0) | Err(_))))
     }
 
     fn seen(&mut self, result: Poll<io::Result<usize>>, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
@@ -101,7 +112,9 @@ impl ClientSocket {
 
 impl Read for ClientSocket {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: ReadBufCursor<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_read(cx, buf)
+        let result = Pin::new(&mut self.io).poll_read(cx, buf);
+        self.may_be_unread = matches!(result, Poll::Ready(Ok(())));
+        result
     }
 }
 
@@ -138,6 +151,9 @@ impl Write for ClientSocket {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.is_left(cx) {
+            return Poll::Ready(Err(io::ErrorKind::ConnectionReset.into()));
+        }
         Pin::new(&mut self.io).poll_flush(cx)
     }
 
