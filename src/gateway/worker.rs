@@ -155,7 +155,14 @@ impl Worker {
         let service = service_fn(move |request: Request<Incoming>| {
             let line = (request.version() < http::Version::HTTP_2).then(|| line.clone());
             // Boxed, so that a connection does not keep room for it while its answer streams.
-            Box::pin(run::answer(request, Peer { address, line }, worker.clone()))
+            let answer = run::answer(request, Peer { address, line: line.clone() }, worker.clone());
+            Box::pin(async move {
+                let mut answer = answer.await;
+                if let (Ok(answer), Some(line)) = (&mut answer, line) {
+                    answer.body_mut().answers_on(line);
+                }
+                answer
+            })
         });
         let mut connection = pin!(builder.serve_connection(socket, service));
         let mut registration = None;
