@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use bytes::{Bytes, BytesMut};
 
 use super::{
-    EventKind,
+    Encoding, EventKind,
     json::{self, Member, Members},
 };
 
@@ -18,16 +18,21 @@ use super::{
 pub struct Event {
     kind: EventKind,
     text: Bytes,
-    frame: Option<Bytes>,
+    frame: Option<(Encoding, Bytes)>,
 }
 
 impl Event {
     /// The event in this payload.
     ///
-    /// `frame` is the payload's whole frame on the wire, if that is spelled as this gateway would spell it;
-    /// it is forwarded instead of encoding the event again.
-    pub fn new(text: Bytes, frame: Option<Bytes>) -> Self {
+    /// `frame` is the event's whole frame on the wire it came by, if that is spelled as this gateway would spell
+    /// it; it is forwarded instead of encoding the event again, as long as nothing changes the event.
+    pub fn new(text: Bytes, frame: Option<(Encoding, Bytes)>) -> Self {
         Self { kind: kind_of(&text), text, frame }
+    }
+
+    /// An event of which nobody will ask more than its kind: it has a frame and no text.
+    pub fn unread(kind: EventKind, frame: Option<(Encoding, Bytes)>) -> Self {
+        Self { kind, text: Bytes::new(), frame }
     }
 
     /// A `RUN_ERROR` of the gateway's own.
@@ -47,8 +52,16 @@ impl Event {
     }
 
     /// The text and the frame it arrived in; no frame if an edit changed it.
-    pub fn into_parts(self) -> (Bytes, Option<Bytes>) {
+    pub fn into_parts(self) -> (Bytes, Option<(Encoding, Bytes)>) {
         (self.text, self.frame)
+    }
+
+    /// Its length in bytes, as it came or as it will be written: its payload, or its whole frame if it is binary.
+    pub fn size(&self) -> usize {
+        match &self.frame {
+            Some((Encoding::Protobuf, frame)) => frame.len(),
+            _ => self.text.len(),
+        }
     }
 
     /// The name of its type, also one that this build does not know; `None` if it has none.

@@ -12,12 +12,21 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::{
-    Admin, Config, Drain, Errors, Log, LogFormat, Shown,
+    Admin, Config, Drain, Encoding, Errors, Log, LogFormat, Shown,
     problem::{Found, KeyPath, Place, Problem},
     secret::Secrets,
     shape::Removed,
     written::{self, Route, Written},
 };
+
+/// The checked word for a written one.
+fn encoding(written: written::Encoding) -> Encoding {
+    match written {
+        written::Encoding::Auto => Encoding::Auto,
+        written::Encoding::Sse => Encoding::Sse,
+        written::Encoding::Protobuf => Encoding::Protobuf,
+    }
+}
 
 /// Checks the whole. The result only counts if nothing was found.
 pub(super) fn config(

@@ -88,6 +88,8 @@ pub struct Agent {
     pub urls: Vec<Uri>,
     /// The version of HTTP spoken with it.
     pub http: AgentHttp,
+    /// What it is asked for. Default: auto.
+    pub encoding: Encoding,
     /// How long it may take.
     pub timeouts: Timeouts,
     /// Changes to the request's headers.
@@ -142,6 +144,8 @@ pub struct Route {
     pub headers: Vec<(HeaderName, HeaderValue)>,
     /// The [`Agent::name`] of what answers.
     pub agent: String,
+    /// What clients are answered with. Default: auto.
+    pub encoding: Encoding,
     /// Silence after which a client gets a comment; `None` is `"off"`. Default: 15 s.
     pub keepalive: Option<Duration>,
     /// Limits of size.
@@ -152,6 +156,18 @@ pub struct Route {
     pub escape: Escape,
     /// What a client sees of an agent's faults.
     pub on_error: OnError,
+}
+
+/// `encoding`: how events are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Encoding {
+    /// As both sides can best be served.
+    #[default]
+    Auto,
+    /// Server-sent events.
+    Sse,
+    /// Length-prefixed protobuf.
+    Protobuf,
 }
 
 /// `limits`: sizes in bytes.

@@ -25,7 +25,7 @@ use super::{
 use crate::{
     config,
     observe::{Attempt, Metrics},
-    wire::media,
+    wire::Encoding,
 };
 
 /// How long the body of a request that no url took is read, so that one knows whether it was a run.
@@ -38,6 +38,8 @@ pub struct Agent {
     pub config: config::Agent,
     /// Its name.
     pub name: Arc<str>,
+    /// Whether it has answered with protobuf of 1.0.
+    pub speaks_protobuf: Rc<Cell<bool>>,
     endpoints: Vec<Rc<Endpoint>>,
     turn: Cell<usize>,
 }
@@ -99,7 +101,13 @@ impl Agent {
                 Endpoint::new(uri, config.http, config.timeouts.connect, metrics)
             })
             .collect::<io::Result<_>>()?;
-        Ok(Self { name: Arc::from(config.name.as_str()), config: config.clone(), endpoints, turn: Cell::new(0) })
+        Ok(Self {
+            name: Arc::from(config.name.as_str()),
+            config: config.clone(),
+            speaks_protobuf: Rc::default(),
+            endpoints,
+            turn: Cell::new(0),
+        })
     }
 
     /// Lets go of connections that are of no more use.
@@ -162,7 +170,7 @@ impl Agent {
                 match link.exchange(request, endpoint).await {
                     Ok(answer) => {
                         let stream = answer.headers().get(header::CONTENT_TYPE);
-                        let stream = stream.is_some_and(|value| media::is_event_stream(value.as_bytes()));
+                        let stream = stream.is_some_and(|value| Encoding::of(value.as_bytes()).is_some());
                         attempt.result = if stream { Attempt::Stream } else { Attempt::Status };
                         return Ok((answer, endpoint.clone()));
                     }

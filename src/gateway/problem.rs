@@ -29,6 +29,12 @@ impl Problem {
     /// No route for this host, path and headers.
     pub const NOT_FOUND: Self =
         Self::new(StatusCode::NOT_FOUND, "NOT_FOUND", "no route of this gateway has this host, path and headers");
+    /// A client that reads no encoding of a run.
+    pub const NOT_ACCEPTABLE: Self = Self::new(
+        StatusCode::NOT_ACCEPTABLE,
+        "NOT_ACCEPTABLE",
+        "a run is answered with text/event-stream or application/vnd.ag-ui.event+proto; accept one of them",
+    );
     /// A path that could climb out of its route.
     pub const BAD_PATH: Self =
         Self::new(StatusCode::BAD_REQUEST, "BAD_PATH", "the path has a `..` segment; ask for the path it leads to");

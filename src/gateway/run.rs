@@ -27,7 +27,11 @@ use crate::{
     agui::{Life, Text},
     config::Fault,
     observe::{Code, Outcome, Refusal, RunRecord, TraceParent},
-    wire::media,
+    wire::{
+        Encoding, Writer, media,
+        negotiate::{self, Agreed, NotAcceptable, ask_for, negotiate},
+        proto,
+    },
 };
 
 /// The other end of a request.
@@ -69,6 +73,8 @@ struct Story {
     origin: Origin,
     trace: TraceParent,
     starts_trace: bool,
+    agreed: Result<Agreed, NotAcceptable>,
+    may_be_a_run: bool,
     client: std::net::IpAddr,
     intake: Rc<Intake>,
     received: Instant,
@@ -115,6 +121,11 @@ impl Story {
             version: request.version(),
         };
         let trace = headers.get(TRACEPARENT).and_then(|value| TraceParent::parse(value.as_bytes()));
+        let agreed = negotiate(lines(headers).iter().copied(), site.sides());
+        let may_be_a_run = may_be_a_run(request.method(), headers);
+        if agreed.is_err() && negotiate::is_named(lines(headers).iter().copied()) {
+            return Err((Problem::NOT_ACCEPTABLE, Refusal::NotAcceptable));
+        }
         let readable = !headers.contains_key(header::CONTENT_ENCODING);
         Ok(Self {
             worker: worker.clone(),
@@ -122,9 +133,11 @@ impl Story {
             peer,
             client: origin.client(headers, &worker.trusted_proxies),
             origin,
+            agreed,
+            may_be_a_run,
             starts_trace: trace.is_none(),
             trace: trace.unwrap_or_else(TraceParent::start),
-            intake: Intake::new(site.config.limits.body, readable),
+            intake: Intake::new(site.config.limits.body, readable, site.metrics.clone()),
             received,
         })
     }
@@ -138,8 +151,15 @@ impl Story {
         let (mut head, body) = request.into_parts();
         let rules = &self.agent().config.headers;
         headers::toward_agent(&mut head.headers, &self.origin, rules);
-        if wants_a_stream(&head.method, &head.headers) {
+        if self.may_be_a_run {
             head.headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+            let accept = ask_for(
+                lines(&head.headers).iter().copied(),
+                self.agreed.map_or(media::EVENT_STREAM, |agreed| agreed.ask),
+            );
+            if let Ok(accept) = HeaderValue::from_bytes(&accept) {
+                head.headers.insert(header::ACCEPT, accept);
+            }
         }
         if self.starts_trace
             && let Ok(value) = HeaderValue::from_str(&self.trace.to_string())
@@ -168,13 +188,22 @@ impl Story {
     async fn tell(&self, answer: Response<Download>, endpoint: &Endpoint) -> Response<Body> {
         let is_run = self.intake.is_run();
         let content_type = answer.headers().get(header::CONTENT_TYPE);
-        let is_stream = content_type.is_some_and(|value| media::is_event_stream(value.as_bytes()));
-        if is_stream && answer.status().is_success() {
-            return self.stream(answer, endpoint, is_run).await;
+        let encoding = content_type.and_then(|value| Encoding::of(value.as_bytes()));
+        if let Some(encoding) = encoding.filter(|_| answer.status().is_success()) {
+            // An event stream may be anything; this media type says what it is.
+            let is_run = is_run || encoding == Encoding::Protobuf;
+            return match self.agreed {
+                Err(NotAcceptable) if is_run => {
+                    self.worker.metrics.refused(Refusal::NotAcceptable);
+                    Problem::NOT_ACCEPTABLE.into_response()
+                }
+                Ok(agreed) if is_run => self.stream(answer, endpoint, is_run, encoding, agreed.answer(encoding)).await,
+                _ => self.stream(answer, endpoint, is_run, encoding, Encoding::Sse).await,
+            };
         }
         if is_run {
             if self.site.config.on_error.status == Fault::RunError {
-                return self.error_stream(Code::UpstreamStatus, Outcome::AgentStatus, Some(endpoint.label().clone()));
+                return self.error_stream(Code::UpstreamStatus, Outcome::AgentStatus, endpoint);
             }
             self.count(Outcome::AgentStatus, None, Some(endpoint.label().clone()));
         }
@@ -183,55 +212,71 @@ impl Story {
         Response::from_parts(head, Body::relay(download))
     }
 
-    /// Answers with an event stream.
-    async fn stream(&self, answer: Response<Download>, endpoint: &Endpoint, is_run: bool) -> Response<Body> {
+    /// Answers with an event stream, in the encoding `to`.
+    async fn stream(
+        &self,
+        answer: Response<Download>,
+        endpoint: &Endpoint,
+        is_run: bool,
+        from: Encoding,
+        to: Encoding,
+    ) -> Response<Body> {
         let (mut head, source) = Source::of(answer).await;
         if is_run {
-            headers::of_run(&mut head.headers, EVENT_STREAM);
+            headers::of_run(&mut head.headers, to.media_type());
         } else {
             headers::of_stream(&mut head.headers);
         }
-        let parts = self.parts(source, is_run, Some(endpoint.label().clone()));
+        let parts = self.parts(source, is_run, endpoint.label().clone(), from, to);
         Response::from_parts(head, Body::stream(EventStream::new(parts)))
     }
 
     /// Answers with a stream of one `RUN_ERROR`.
-    fn error_stream(&self, code: Code, outcome: Outcome, endpoint: Option<Arc<str>>) -> Response<Body> {
-        let parts = self.parts(Source::Empty, true, endpoint);
+    fn error_stream(&self, code: Code, outcome: Outcome, endpoint: &Endpoint) -> Response<Body> {
+        let to = self.agreed.map_or(Encoding::Sse, |agreed| agreed.answer(Encoding::Sse));
+        let parts = self.parts(Source::Empty, true, endpoint.label().clone(), Encoding::Sse, to);
         let mut response = Response::new(Body::stream(EventStream::of_error(parts, code, outcome)));
-        headers::of_run(response.headers_mut(), EVENT_STREAM);
+        headers::of_run(response.headers_mut(), to.media_type());
         response
     }
 
-    fn parts(&self, source: Source, is_run: bool, endpoint: Option<Arc<str>>) -> Parts {
+    fn parts(&self, source: Source, is_run: bool, endpoint: Arc<str>, from: Encoding, to: Encoding) -> Parts {
         let config = &self.site.config;
         let sent = self.intake.moved_at();
+        let (writer, keepalive) = match to {
+            Encoding::Sse => (Writer::Sse(self.site.encoder), config.keepalive),
+            Encoding::Protobuf => (Writer::Protobuf(proto::Peer::CURRENT), None),
+        };
         Parts {
             source,
             is_run,
             frame_limit: config.limits.frame,
+            agent_encoding: from,
+            speaks_protobuf: self.agent().speaks_protobuf.clone(),
             pipeline: self.site.recipe.build(),
-            encoder: self.site.encoder,
+            writer,
             truncated: config.on_error.truncated,
-            timers: Timers::new(&self.agent().config.timeouts, config.keepalive, self.received, sent),
-            tally: self.tally(endpoint),
+            timers: Timers::new(&self.agent().config.timeouts, keepalive, self.received, sent),
+            tally: self.tally(Some(endpoint), Some((from, to))),
             line: self.peer.line.clone(),
             drain: self.worker.drain.clone(),
         }
     }
 
-    fn tally(&self, endpoint: Option<Arc<str>>) -> Tally {
+    fn tally(&self, endpoint: Option<Arc<str>>, encodings: Option<(Encoding, Encoding)>) -> Tally {
         let mut record = RunRecord::new(self.site.name.clone(), self.agent().name.clone());
         let input = self.intake.run().unwrap_or_default();
         let value = |text: Option<Text>| text.map(|text| text.value);
         record.endpoint = endpoint;
+        (record.agent_encoding, record.client_encoding) = encodings.unzip();
         record.thread_id = value(input.thread_id);
         record.run_id = value(input.run_id);
         record.parent_run_id = value(input.parent_run_id);
         record.client_version = value(input.protocol_version);
         record.client_address = Some(self.client);
         record.trace = Some(self.trace);
-        Tally::new(self.worker.metrics.clone(), self.site.metrics.clone(), record, self.received)
+        let (metrics, active) = (self.worker.metrics.clone(), self.intake.active());
+        Tally::new(metrics, self.site.metrics.clone(), active, record, self.received)
     }
 
     /// Answers that there is no answer.
@@ -266,7 +311,7 @@ impl Story {
 
     /// Counts a run that never had a stream.
     fn count(&self, outcome: Outcome, code: Option<Code>, endpoint: Option<Arc<str>>) {
-        let mut tally = self.tally(endpoint);
+        let mut tally = self.tally(endpoint, None);
         tally.begin();
         if let Some(code) = code {
             tally.stopped(code, outcome);
@@ -292,10 +337,14 @@ impl Drop for Waiting<'_> {
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
 
-const EVENT_STREAM: &str = "text/event-stream";
+/// The lines of `Accept`.
+fn lines(headers: &HeaderMap) -> Vec<&[u8]> {
+    headers.get_all(header::ACCEPT).iter().map(HeaderValue::as_bytes).collect()
+}
 
-/// Whether an event stream may come of this request, so that its answer should not be compressed.
-fn wants_a_stream(method: &Method, headers: &HeaderMap) -> bool {
-    let accept = headers.get_all(header::ACCEPT).iter().map(HeaderValue::as_bytes);
-    *method == Method::POST || media::Accept::of(accept, EVENT_STREAM).is_named()
+/// Whether an event stream may come of this request: then its answer should not be compressed, and what is asked
+/// for is this gateway's choice.
+fn may_be_a_run(method: &Method, headers: &HeaderMap) -> bool {
+    let json = headers.get(header::CONTENT_TYPE).is_none_or(|value| media::is_json(value.as_bytes()));
+    *method == Method::POST && json || negotiate::is_named(lines(headers).iter().copied())
 }

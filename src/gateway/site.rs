@@ -8,7 +8,10 @@ use crate::{
     config,
     observe::{Metrics, RouteMetrics},
     pipeline::{Recipe, Select},
-    wire::sse::{Encoder, Escape},
+    wire::{
+        negotiate::{Sides, Wanted},
+        sse::{Encoder, Escape},
+    },
 };
 
 /// A route, ready for use.
@@ -24,6 +27,8 @@ pub struct Site {
     pub recipe: Recipe,
     /// How its events are written.
     pub encoder: Encoder,
+    /// What its clients are to be answered with.
+    pub wanted: Wanted,
     /// Its figures.
     pub metrics: Arc<RouteMetrics>,
 }
@@ -47,8 +52,30 @@ impl Site {
             agent: agent.clone(),
             recipe: Recipe { select },
             encoder: Encoder::new(escape),
+            wanted: wanted(route.encoding),
             metrics: metrics.route(&route.name, &route.agent),
             config: route.clone(),
         }))
+    }
+}
+
+impl Site {
+    /// What is known of client and agent before the agent is asked.
+    pub fn sides(&self) -> Sides {
+        Sides {
+            route: self.wanted,
+            agent: wanted(self.agent.config.encoding),
+            agent_speaks_protobuf: self.agent.speaks_protobuf.get(),
+            ..Sides::default()
+        }
+    }
+}
+
+/// The configuration's word in the wire's.
+fn wanted(encoding: config::Encoding) -> Wanted {
+    match encoding {
+        config::Encoding::Auto => Wanted::Auto,
+        config::Encoding::Sse => Wanted::Sse,
+        config::Encoding::Protobuf => Wanted::Protobuf,
     }
 }

@@ -3,6 +3,7 @@
 //! the client not reading holds the agent back, and the client leaving drops all of it.
 
 use std::{
+    cell::Cell,
     pin::Pin,
     rc::Rc,
     task::{Context, Poll},
@@ -22,14 +23,11 @@ use super::{
     timers::{Due, Timers},
 };
 use crate::{
-    agui::{Event, EventKind, Life, json},
+    agui::{Encoding, Event, EventKind, Life, json},
     config::Fault,
     observe::{Code, Outcome},
-    pipeline::{End, Pipeline, Sink},
-    wire::{
-        Batch,
-        sse::{Decoder, Encoder, Frame},
-    },
+    pipeline::{Dropped, End, Pipeline, Sink},
+    wire::{Batch, Item, Reader, Unreadable, Writer, proto::NotCarried},
 };
 
 /// Events are handed on before more are read once this many bytes are waiting.
@@ -43,10 +41,14 @@ pub struct Parts {
     pub is_run: bool,
     /// The largest event, in bytes.
     pub frame_limit: usize,
+    /// The encoding of the agent's body.
+    pub agent_encoding: Encoding,
+    /// Learns whether the agent speaks protobuf of 1.0.
+    pub speaks_protobuf: Rc<Cell<bool>>,
     /// What becomes of each event.
     pub pipeline: Pipeline,
     /// How events are written.
-    pub encoder: Encoder,
+    pub writer: Writer,
     /// What a stream without a terminal event ends with.
     pub truncated: Fault,
     /// The clocks.
@@ -63,11 +65,13 @@ pub struct Parts {
 pub struct EventStream {
     source: Option<Source>,
     phase: Phase,
-    decoder: Decoder,
+    reader: Reader,
     frame_limit: usize,
     pipeline: Pipeline,
     sink: Sink,
-    encoder: Encoder,
+    writer: Writer,
+    agent_encoding: Encoding,
+    speaks_protobuf: Rc<Cell<bool>>,
     out: Batch,
     life: Life,
     truncated: Fault,
@@ -102,14 +106,23 @@ impl std::fmt::Debug for EventStream {
 impl EventStream {
     /// A stream that is yet to be read.
     pub fn new(parts: Parts) -> Box<Self> {
+        let reader = match parts.agent_encoding {
+            Encoding::Sse => Reader::sse(parts.frame_limit),
+            Encoding::Protobuf => {
+                let texts = parts.writer.encoding() == Encoding::Sse || !parts.pipeline.is_empty();
+                Reader::protobuf(parts.frame_limit, texts)
+            }
+        };
         let mut stream = Box::new(Self {
             source: Some(parts.source),
             phase: Phase::Undecided(Vec::new()),
-            decoder: Decoder::new(parts.frame_limit),
+            reader,
             frame_limit: parts.frame_limit,
             pipeline: parts.pipeline,
             sink: Sink::default(),
-            encoder: parts.encoder,
+            writer: parts.writer,
+            agent_encoding: parts.agent_encoding,
+            speaks_protobuf: parts.speaks_protobuf,
             out: Batch::new(),
             life: Life::default(),
             truncated: parts.truncated,
@@ -142,7 +155,7 @@ impl EventStream {
         self.tally.delivered(self.line.as_deref());
         let read_at = self.read_what_is_ready(cx);
         self.look_at_the_clock(cx, read_at);
-        self.tally.holds(self.decoder.held() + self.pipeline.held() + self.out.len());
+        self.tally.holds(self.reader.held() + self.pipeline.held() + self.out.len());
         if let Some(piece) = self.out.pop() {
             self.tally.handed_over(read_at, self.line.as_deref());
             return Poll::Ready(Some(Ok(piece)));
@@ -188,17 +201,17 @@ impl EventStream {
             Phase::Undecided(held) => held.push(data.clone()),
             Phase::Run => self.timers.bytes(at),
         }
-        self.decoder.feed(data);
+        self.reader.feed(data);
         loop {
-            match (self.decoder.next(), &self.phase) {
-                (Ok(Some(frame)), Phase::Run) => self.take(frame, at),
-                (Ok(Some(frame)), Phase::Undecided(_)) => {
-                    if Event::new(frame.data.clone(), None).kind() == EventKind::Other {
+            match (self.reader.next(), &self.phase) {
+                (Ok(Some(item)), Phase::Run) => self.take(item, at),
+                (Ok(Some(item)), Phase::Undecided(_)) => {
+                    if !matches!(&item, Item::Event { event, .. } if event.kind() != EventKind::Other) {
                         return self.is_foreign();
                     }
                     self.becomes_a_run();
                     self.timers.bytes(at);
-                    self.take(frame, at);
+                    self.take(item, at);
                 }
                 (Ok(None), Phase::Undecided(held)) => {
                     if held.iter().map(Bytes::len).sum::<usize>() > self.frame_limit {
@@ -207,8 +220,12 @@ impl EventStream {
                     return;
                 }
                 (Err(_), Phase::Undecided(_)) => return self.is_foreign(),
-                (Err(_), Phase::Run) => {
-                    return self.stop(End::Stopped, Some((Code::FrameTooLarge, Outcome::Violation)), at);
+                (Err(why), Phase::Run) => {
+                    let code = match why {
+                        Unreadable::TooLarge => Code::FrameTooLarge,
+                        Unreadable::Malformed => Code::MalformedFrame,
+                    };
+                    return self.stop(End::Stopped, Some((code, Outcome::Violation)), at);
                 }
                 _ => return,
             }
@@ -229,10 +246,19 @@ impl EventStream {
         }
     }
 
-    fn take(&mut self, frame: Frame, at: Instant) {
-        let event = Event::new(frame.data, frame.canonical);
+    fn take(&mut self, item: Item, at: Instant) {
+        let (event, losses) = match item {
+            Item::Event { event, losses } => (event, losses),
+            Item::Left(reason) => {
+                return self.tally.dropped(&Dropped { stage: "protobuf", reason, kind: EventKind::Other });
+            }
+        };
         self.timers.event(at);
         self.tally.read(&event, at);
+        self.tally.lost(losses, event.kind(), Encoding::Protobuf);
+        if self.agent_encoding == Encoding::Protobuf && event.kind() == EventKind::RunStarted {
+            self.speaks_protobuf.set(event.string("protocolVersion").is_some_and(|version| !version.starts_with("0.")));
+        }
         if self.pipeline.is_empty() {
             return self.send(event, at);
         }
@@ -252,11 +278,22 @@ impl EventStream {
     }
 
     fn send(&mut self, event: Event, at: Instant) {
-        self.life = self.life.after(event.kind());
-        self.tally.sent(&event);
+        let kind = event.kind();
+        let before = self.out.len();
+        let text = event.text().clone();
+        match self.writer.event(event, &mut self.out) {
+            Ok(losses) => self.tally.lost(losses, kind, Encoding::Sse),
+            Err(NotCarried { shape }) => {
+                return self.tally.not_carried(&Event::new(text, None), shape.as_str());
+            }
+        }
+        self.life = self.life.after(kind);
+        let size = match self.writer.encoding() {
+            Encoding::Sse => text.len(),
+            Encoding::Protobuf => self.out.len() - before,
+        };
+        self.tally.sent(kind, size);
         self.timers.wrote(at, self.life.owes_an_end());
-        let (text, frame) = event.into_parts();
-        self.encoder.event(&text, frame, &mut self.out);
     }
 
     /// The agent's body is over.
@@ -274,10 +311,10 @@ impl EventStream {
         }
         let pass = self.truncated == Fault::Pass;
         if how == End::Closed
-            && let Ok(Some(frame)) = self.decoder.finish()
-            && (pass || json::is_whole(&frame.data))
+            && let Ok(Some(item)) = self.reader.finish()
+            && (pass || matches!(&item, Item::Event { event, .. } if json::is_whole(event.text())))
         {
-            self.take(frame, at);
+            self.take(item, at);
         }
         self.broken = pass && how == End::Broken && self.life.owes_an_end();
         if pass {
@@ -343,8 +380,9 @@ impl EventStream {
                 return self.send_what_came_out(now);
             }
             Wake::Limit(Due::Keepalive) => {
-                self.encoder.keepalive(&mut self.out);
-                self.tally.kept_alive();
+                if self.writer.keepalive(&mut self.out) {
+                    self.tally.kept_alive();
+                }
                 return self.timers.wrote(now, true);
             }
             Wake::Drain if !matches!(self.phase, Phase::Run) => {

@@ -11,11 +11,10 @@ use std::{
 
 use super::{socket::Line, usage};
 use crate::{
-    agui::{Event, EventKind, Life},
-    observe::{
-        ActiveRun, ClientVersion, Code, Decision, Direction, Encoding, Metrics, Outcome, RouteMetrics, RunRecord,
-    },
+    agui::{Encoding, Event, EventKind, Life},
+    observe::{ActiveRun, ClientVersion, Code, Decision, Direction, Metrics, Outcome, RouteMetrics, RunRecord},
     pipeline::Dropped,
+    wire::proto::Losses,
 };
 
 /// How long counts may stay on the run.
@@ -29,6 +28,8 @@ pub struct Tally {
     route: Arc<RouteMetrics>,
     active: Option<ActiveRun>,
     record: Box<RunRecord>,
+    from: Encoding,
+    to: Encoding,
     received: Instant,
     read: Counts,
     sent: Counts,
@@ -51,6 +52,7 @@ pub struct Tally {
 struct Counts {
     /// Not handed over yet, by kind.
     fresh: [u32; EventKind::COUNT],
+    fresh_events: u32,
     fresh_bytes: u64,
     events: u64,
     bytes: u64,
@@ -58,19 +60,19 @@ struct Counts {
 
 impl Counts {
     fn new() -> Self {
-        Self { fresh: [0; EventKind::COUNT], fresh_bytes: 0, events: 0, bytes: 0 }
+        Self { fresh: [0; EventKind::COUNT], fresh_events: 0, fresh_bytes: 0, events: 0, bytes: 0 }
     }
 
-    fn add(&mut self, event: &Event) {
-        let bytes = event.text().len() as u64;
-        self.fresh[event.kind().index()] += 1;
-        self.fresh_bytes += bytes;
+    fn add(&mut self, kind: EventKind, size: usize) {
+        self.fresh[kind.index()] += 1;
+        self.fresh_events += 1;
+        self.fresh_bytes += size as u64;
         self.events += 1;
-        self.bytes += bytes;
+        self.bytes += size as u64;
     }
 
-    fn hand_over(&mut self, route: &RouteMetrics, direction: Direction) {
-        if self.fresh_bytes == 0 {
+    fn hand_over(&mut self, route: &RouteMetrics, direction: Direction, encoding: Encoding) {
+        if std::mem::take(&mut self.fresh_events) == 0 {
             return;
         }
         for (kind, count) in EventKind::ALL.iter().zip(&mut self.fresh) {
@@ -78,19 +80,27 @@ impl Counts {
                 route.events(direction, *kind, u64::from(std::mem::take(count)));
             }
         }
-        route.event_bytes(direction, Encoding::Sse, std::mem::take(&mut self.fresh_bytes));
+        route.event_bytes(direction, encoding, std::mem::take(&mut self.fresh_bytes));
     }
 }
 
 impl Tally {
     /// Nothing has happened yet since the request was read at `received`.
     ///
-    /// `record` holds what is known of the run before its stream begins.
-    pub fn new(metrics: Metrics, route: Arc<RouteMetrics>, record: RunRecord, received: Instant) -> Self {
+    /// `active` is the run, if it is known to be one; `record` holds what is known of it before its stream begins.
+    pub fn new(
+        metrics: Metrics,
+        route: Arc<RouteMetrics>,
+        active: Option<ActiveRun>,
+        record: RunRecord,
+        received: Instant,
+    ) -> Self {
         Self {
             metrics,
             route,
-            active: None,
+            active,
+            from: record.agent_encoding.unwrap_or(Encoding::Sse),
+            to: record.client_encoding.unwrap_or(Encoding::Sse),
             record: Box::new(record),
             received,
             read: Counts::new(),
@@ -116,7 +126,10 @@ impl Tally {
 
     /// An event came from the agent.
     pub fn read(&mut self, event: &Event, at: Instant) {
-        self.read.add(event);
+        if event.kind() == EventKind::RunStarted {
+            self.run_started(event);
+        }
+        self.read.add(event.kind(), event.size());
         match self.last_event.replace(at) {
             Some(last) => self.record.max_gap = self.record.max_gap.max(Some(at - last)),
             None => {
@@ -130,7 +143,6 @@ impl Tally {
             self.route.first_content(at - self.received);
         }
         match kind {
-            EventKind::RunStarted => self.run_started(event),
             EventKind::RunFinished => {
                 self.outcome = Some(usage::outcome(event));
                 self.bill(event);
@@ -202,21 +214,56 @@ impl Tally {
     }
 
     /// An event goes to the client.
-    pub fn sent(&mut self, event: &Event) {
-        self.sent.add(event);
+    pub fn sent(&mut self, kind: EventKind, size: usize) {
+        self.sent.add(kind, size);
         self.fresh += 1;
     }
 
     /// A stage left something out. Each shape is logged once a run.
     pub fn dropped(&mut self, dropped: &Dropped) {
-        let shape = (dropped.reason, dropped.kind);
-        if !self.named.contains(&shape) {
-            self.named.push(shape);
+        if self.is_new(dropped.reason, dropped.kind) {
             let (stage, reason, kind) = (dropped.stage, dropped.reason, dropped.kind.as_str());
             tracing::info!(stage, reason, r#type = kind, run_id = self.record.run_id, "left out of the run");
         }
         self.record.dropped += 1;
         self.route.dropped(dropped.stage, dropped.reason, 1);
+    }
+
+    /// What the encoding `of` could say of an event and the other one could not.
+    pub fn lost(&mut self, losses: Losses, kind: EventKind, of: Encoding) {
+        if losses.is_empty() {
+            return;
+        }
+        let to = if of == Encoding::Sse { Encoding::Protobuf } else { Encoding::Sse };
+        for shape in losses.iter().map(|shape| shape.as_str()) {
+            self.route.lost(of, to, shape, 1);
+            if self.is_new(shape, kind) {
+                let (r#type, run_id) = (kind.as_str(), self.record.run_id.as_deref());
+                tracing::info!(loss = shape, r#type, from = of.as_str(), to = to.as_str(), run_id, "lost on the way");
+            }
+        }
+    }
+
+    /// An event for which the client's encoding has no place.
+    pub fn not_carried(&mut self, event: &Event, shape: &'static str) {
+        let kind = event.kind();
+        if self.is_new(shape, kind) {
+            let name: String = event.type_name().unwrap_or_default().chars().take(64).collect();
+            let run_id = self.record.run_id.as_deref();
+            tracing::info!(stage = "protobuf", reason = shape, r#type = name, run_id, "left out of the run");
+        }
+        self.record.dropped += 1;
+        self.route.dropped("protobuf", shape, 1);
+    }
+
+    /// Whether this shape is met for the first time in this stream.
+    fn is_new(&mut self, reason: &'static str, kind: EventKind) -> bool {
+        let shape = (reason, kind);
+        let new = !self.named.contains(&shape);
+        if new {
+            self.named.push(shape);
+        }
+        new
     }
 
     /// A comment goes to a quiet client.
@@ -269,8 +316,8 @@ impl Tally {
     }
 
     fn hand_over(&mut self) {
-        self.read.hand_over(&self.route, Direction::In);
-        self.sent.hand_over(&self.route, Direction::Out);
+        self.read.hand_over(&self.route, Direction::In, self.from);
+        self.sent.hand_over(&self.route, Direction::Out, self.to);
     }
 
     /// The bytes that are held for this stream now.
@@ -310,7 +357,7 @@ impl Tally {
         self.past.push(outcome);
         let version = self.client_version();
         for outcome in std::mem::take(&mut self.past) {
-            self.route.run_over(outcome, version, Encoding::Sse, self.received.elapsed());
+            self.route.run_over(outcome, version, self.to, self.received.elapsed());
         }
         self.active = None;
     }
@@ -327,7 +374,6 @@ impl Tally {
         let record = &mut *self.record;
         record.outcome = outcome;
         record.lasted = self.received.elapsed();
-        record.client_encoding = Some(Encoding::Sse);
         (record.events_in, record.bytes_in) = (self.read.events, self.read.bytes);
         (record.events_out, record.bytes_out) = (self.sent.events, self.sent.bytes);
         record.log();

@@ -6,6 +6,7 @@ use std::{
     future::poll_fn,
     pin::Pin,
     rc::Rc,
+    sync::Arc,
     task::{Context, Poll, ready},
     time::{Duration, Instant},
 };
@@ -14,7 +15,10 @@ use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 
-use crate::agui::{InputFacts, InputScan};
+use crate::{
+    agui::{InputFacts, InputScan},
+    observe::{ActiveRun, RouteMetrics},
+};
 
 /// How far the body of a request has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,17 +41,21 @@ pub struct Intake {
     progress: Cell<Progress>,
     moved_at: Cell<Instant>,
     scan: RefCell<Option<InputScan>>,
+    route: Arc<RouteMetrics>,
+    active: RefCell<Option<ActiveRun>>,
 }
 
 impl Intake {
     /// Nothing is there yet. `readable`: the body is not compressed, so it can be looked at.
-    pub fn new(limit: u64, readable: bool) -> Rc<Self> {
+    pub fn new(limit: u64, readable: bool, route: Arc<RouteMetrics>) -> Rc<Self> {
         Rc::new(Self {
             limit,
             taken: Cell::new(0),
             progress: Cell::new(Progress::Going),
             moved_at: Cell::new(Instant::now()),
             scan: RefCell::new(readable.then(InputScan::new)),
+            route,
+            active: RefCell::default(),
         })
     }
 
@@ -71,6 +79,11 @@ impl Intake {
         self.scan.borrow().as_ref().is_some_and(|scan| scan.facts().is_run_input())
     }
 
+    /// The run, which is in flight as soon as its input is complete; once.
+    pub fn active(&self) -> Option<ActiveRun> {
+        self.active.take()
+    }
+
     fn took(&self, data: &[u8]) -> Result<(), Progress> {
         self.moved_at.set(Instant::now());
         self.taken.set(self.taken.get() + data.len() as u64);
@@ -87,6 +100,9 @@ impl Intake {
         if self.progress.get() == Progress::Going {
             self.progress.set(Progress::Complete);
             self.moved_at.set(Instant::now());
+            if self.is_run() {
+                self.active.replace(Some(self.route.active()));
+            }
         }
     }
 }

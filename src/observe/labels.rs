@@ -49,22 +49,14 @@ closed_set! {
 }
 
 closed_set! {
-    /// How events are written on a wire.
-    Encoding {
-        /// Server-sent events.
-        Sse = "sse",
-        /// Length-prefixed protobuf.
-        Protobuf = "protobuf",
-    }
-}
-
-closed_set! {
     /// Why a request was answered without asking an agent.
     Refusal {
         /// Its body is too large.
         Body = "body",
         /// No route wants it.
         NotFound = "not_found",
+        /// Its client reads neither encoding.
+        NotAcceptable = "not_acceptable",
         /// The gateway is about to stop.
         Draining = "draining",
         /// It is no request that a run can be started from.

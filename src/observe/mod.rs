@@ -24,7 +24,7 @@ mod version;
 pub use code::Code;
 pub use delay::DelayStats;
 pub use endpoint::EndpointMetrics;
-pub use labels::{Attempt, Connect, Decision, Direction, Encoding, Outcome, Refusal, Reload, StatePatch, TokenKind};
+pub use labels::{Attempt, Connect, Decision, Direction, Outcome, Refusal, Reload, StatePatch, TokenKind};
 pub use metrics::{HeldBytes, Metrics};
 pub use route::{ActiveRun, RouteMetrics};
 pub use run_log::RunRecord;

@@ -9,11 +9,11 @@ use super::{
     ClientVersion,
     families::{self, Family},
     handles::{Counters, Table},
-    labels::{Decision, Direction, Encoding, Outcome, StatePatch, TokenKind},
+    labels::{Decision, Direction, Outcome, StatePatch, TokenKind},
     metrics::{Metrics, STATUS_CLASSES, status_class},
     tallies::{Delays, Seconds},
 };
-use crate::agui::EventKind;
+use crate::agui::{Encoding, EventKind};
 
 /// The handles of one route and agent; made by [`Metrics::route`] when the configuration is loaded, then held.
 pub struct RouteMetrics {
@@ -190,6 +190,14 @@ impl RouteMetrics {
         self.tool_call_duration.record(took.as_secs_f64());
     }
 
+    /// Events lost this on the way from one encoding to the other.
+    pub fn lost(&self, from: Encoding, to: Encoding, loss: &'static str, n: u64) {
+        let (from, to) = (from.as_str(), to.as_str());
+        self.conversions
+            .get(&(from, to, loss), || self.counter(&families::CONVERSIONS, [&self.route, from, to, loss]))
+            .increment(n);
+    }
+
     /// Tokens that the agent reported.
     pub fn tokens(&self, kind: TokenKind, n: u64) {
         self.tokens.add(kind.index(), n, || self.counter(&families::TOKENS, [&self.route, &self.agent, kind.as_str()]));
@@ -224,6 +232,7 @@ impl RouteMetrics {
 
 /// One stream in flight, in `tidegate_runs_active` for as long as this lives.
 #[must_use = "the stream counts only while this lives"]
+#[derive(Debug)]
 pub struct ActiveRun(Arc<RouteMetrics>);
 
 impl Drop for ActiveRun {

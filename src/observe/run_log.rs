@@ -6,9 +6,11 @@ use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use super::{
     delay::DelayStats,
-    labels::{Encoding, Outcome, TokenKind},
+    labels::{Outcome, TokenKind},
     trace::TraceParent,
 };
+
+use crate::agui::Encoding;
 
 /// How much of a text from traffic is logged, in bytes.
 const MAX_TEXT: usize = 256;

@@ -12,11 +12,11 @@ use std::{
 use http::StatusCode;
 
 use super::{
-    Attempt, ClientVersion, Connect, Decision, Direction, Encoding, Metrics, Outcome, Refusal, Reload, RouteMetrics,
-    StatePatch, TokenKind, families,
+    Attempt, ClientVersion, Connect, Decision, Direction, Metrics, Outcome, Refusal, Reload, RouteMetrics, StatePatch,
+    TokenKind, families,
     strict::{self, Family},
 };
-use crate::agui::EventKind;
+use crate::agui::{Encoding, EventKind};
 
 /// The contract, one family a line: name, type, labels. Dashboards and alerts are written against it.
 const CONTRACT: &str = "

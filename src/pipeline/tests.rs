@@ -9,7 +9,7 @@ use super::*;
 
 fn event(text: &str) -> Event {
     let frame = format!("data: {text}\n\n");
-    Event::new(Bytes::copy_from_slice(text.as_bytes()), Some(frame.into()))
+    Event::new(Bytes::copy_from_slice(text.as_bytes()), Some((crate::agui::Encoding::Sse, frame.into())))
 }
 
 fn texts(sink: &Sink) -> Vec<String> {

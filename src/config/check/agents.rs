@@ -52,6 +52,7 @@ fn checked(
     Agent {
         name: name.to_owned(),
         urls: urls.into_iter().map(|url| url.0).collect(),
+        encoding: super::encoding(written.encoding),
         http: match written.http {
             HttpVersion::Auto => AgentHttp::Auto,
             HttpVersion::One => AgentHttp::One,

@@ -107,6 +107,7 @@ fn checked(name: String, written: &written::Route, path: &KeyPath, found: &mut F
             frame: usize::try_from(middleware.limits.frame.0).unwrap_or(usize::MAX),
         },
         select: (!drop.is_empty() || !strip.is_empty()).then_some(Select { drop, strip }),
+        encoding: super::encoding(middleware.encoding),
         escape: match middleware.escape {
             written::Escape::Off => Escape::Off,
             written::Escape::LineSeparators => Escape::LineSeparators,

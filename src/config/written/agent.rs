@@ -5,7 +5,7 @@ use std::{borrow::Cow, time};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
-use super::{Headers, OneOrMany};
+use super::{Headers, OneOrMany, route::Encoding};
 use crate::config::text::{AgentUrl, Duration, DurationOrOff, HeaderName, HeaderValue};
 
 /// `[agents.NAME]`: what answers, at one or more urls.
@@ -17,6 +17,8 @@ pub(in crate::config) struct Agent {
     pub(in crate::config) url: Option<OneOrMany<AgentUrl>>,
     /// The version of HTTP spoken with it: "auto" is 1 without TLS; 2 without TLS is spoken by prior knowledge.
     pub(in crate::config) http: HttpVersion,
+    /// What it is asked for: "auto" is SSE, and protobuf too once it has spoken that and the client reads it.
+    pub(in crate::config) encoding: Encoding,
     /// How long it may take.
     pub(in crate::config) timeouts: Timeouts,
     /// What is changed in a request's headers before the agent sees them; `remove` comes first.

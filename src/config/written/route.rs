@@ -34,6 +34,9 @@ pub(in crate::config) struct Route {
 #[serde(default)]
 #[schemars(deny_unknown_fields)]
 pub(in crate::config) struct Middleware {
+    /// What clients are answered with: "auto" follows what they accept and what the agent sends; "sse" is for
+    /// every client, "protobuf" for all who do not rule it out.
+    pub(in crate::config) encoding: Encoding,
     /// Silence after which a client gets an SSE comment, so that nothing on the way gives up; or "off".
     pub(in crate::config) keepalive: DurationOrOff,
     /// Limits of size.
@@ -45,6 +48,17 @@ pub(in crate::config) struct Middleware {
     pub(in crate::config) escape: Escape,
     /// What a client sees of an agent's faults: "pass" as it is, "run_error" as one `RUN_ERROR`.
     pub(in crate::config) on_error: OnError,
+}
+
+/// `encoding`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub(in crate::config) enum Encoding {
+    #[default]
+    Auto,
+    Sse,
+    Protobuf,
 }
 
 /// `limits`.
@@ -116,6 +130,7 @@ impl Default for Route {
 impl Default for Middleware {
     fn default() -> Self {
         Self {
+            encoding: Encoding::default(),
             keepalive: DurationOrOff(Some(time::Duration::from_secs(15))),
             limits: Limits::default(),
             select: Select::default(),

@@ -1,0 +1,142 @@
+//! Chunks of an agent's body come in, its events go out, whichever encoding it is in. What an event is worth to
+//! a run is not asked here.
+
+use bytes::Bytes;
+
+use super::{
+    Encoding,
+    proto::{self, Arm, Losses},
+    sse,
+};
+use crate::agui::{Event, EventKind};
+
+/// One thing that was read.
+#[derive(Clone, Debug)]
+pub enum Item {
+    /// An event, and what of it could not be put into JSON.
+    Event {
+        /// The event.
+        event: Event,
+        /// What got lost on the way to JSON.
+        losses: Losses,
+    },
+    /// A frame that has no JSON and is left out, with the reason.
+    Left(&'static str),
+}
+
+/// A body that cannot be read on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unreadable {
+    /// A frame is larger than its limit.
+    TooLarge,
+    /// Bytes that are no frame.
+    Malformed,
+}
+
+/// Reads the events of one body.
+#[derive(Debug)]
+pub struct Reader {
+    wire: Wire,
+}
+
+#[derive(Debug)]
+enum Wire {
+    Sse(sse::Decoder),
+    Protobuf {
+        frames: proto::Decoder,
+        /// Whether someone will want the JSON of every event.
+        texts: bool,
+    },
+}
+
+impl Reader {
+    /// A reader of server-sent events of at most `limit` bytes.
+    pub fn sse(limit: usize) -> Self {
+        Self { wire: Wire::Sse(sse::Decoder::new(limit)) }
+    }
+
+    /// A reader of protobuf frames of at most `limit` bytes.
+    ///
+    /// `texts`: the JSON of every event is wanted, for a stage or for a client of SSE. Else only events that the
+    /// gateway reads itself are decoded; the others are known by their kind and their frame.
+    pub fn protobuf(limit: usize, texts: bool) -> Self {
+        Self { wire: Wire::Protobuf { frames: proto::Decoder::new(limit), texts } }
+    }
+
+    /// Takes the next bytes; those before should have been read to their end.
+    pub fn feed(&mut self, chunk: Bytes) {
+        match &mut self.wire {
+            Wire::Sse(decoder) => decoder.feed(chunk),
+            Wire::Protobuf { frames, .. } => frames.feed(chunk),
+        }
+    }
+
+    /// What can be read of the bytes so far; `None`: more are needed.
+    ///
+    /// # Errors
+    ///
+    /// [`Unreadable`]; nothing more can be read of this body.
+    #[allow(clippy::should_implement_trait, reason = "`None` means that more bytes are needed, not the end")]
+    pub fn next(&mut self) -> Result<Option<Item>, Unreadable> {
+        match &mut self.wire {
+            Wire::Sse(decoder) => decoder.next().map(|frame| frame.map(of_sse)).map_err(|_| Unreadable::TooLarge),
+            Wire::Protobuf { frames, texts } => {
+                let Some(frame) = frames.next().map_err(|_| Unreadable::TooLarge)? else { return Ok(None) };
+                of_protobuf(frame, *texts).map(Some)
+            }
+        }
+    }
+
+    /// What is left at a clean end of the body, once [`Reader::next`] gives nothing more.
+    ///
+    /// # Errors
+    ///
+    /// [`Unreadable`], as [`Reader::next`].
+    pub fn finish(&mut self) -> Result<Option<Item>, Unreadable> {
+        match &mut self.wire {
+            Wire::Sse(decoder) => decoder.finish().map(|frame| frame.map(of_sse)).map_err(|_| Unreadable::TooLarge),
+            // A frame cut short is none.
+            Wire::Protobuf { .. } => Ok(None),
+        }
+    }
+
+    /// Bytes held now.
+    pub fn held(&self) -> usize {
+        match &self.wire {
+            Wire::Sse(decoder) => decoder.held(),
+            Wire::Protobuf { frames, .. } => frames.held(),
+        }
+    }
+}
+
+fn of_sse(frame: sse::Frame) -> Item {
+    let wired = frame.canonical.map(|bytes| (Encoding::Sse, bytes));
+    Item::Event { event: Event::new(frame.data, wired), losses: Losses::NONE }
+}
+
+fn of_protobuf(frame: proto::Frame, texts: bool) -> Result<Item, Unreadable> {
+    let kind = match proto::arm(&frame.message) {
+        Arm::Known(kind) => kind,
+        Arm::Malformed => return Err(Unreadable::Malformed),
+        Arm::Empty if texts => return Ok(Item::Left("empty_frame")),
+        Arm::Unknown if texts => return Ok(Item::Left("unknown_arm")),
+        Arm::Empty | Arm::Unknown => EventKind::Other,
+    };
+    let wired = Some((Encoding::Protobuf, frame.whole));
+    if !texts && !is_read_by_the_gateway(kind) {
+        return Ok(Item::Event { event: Event::unread(kind, wired), losses: Losses::NONE });
+    }
+    let decoded = proto::to_json(&frame.message).map_err(|_| Unreadable::Malformed)?;
+    // Nothing is lost while the frame itself goes on.
+    let losses = if texts { decoded.losses } else { Losses::NONE };
+    Ok(Item::Event { event: Event::new(decoded.text, wired), losses })
+}
+
+/// Whether the gateway reads members of such an event for itself: identifiers, outcomes, usage, tool calls.
+const fn is_read_by_the_gateway(kind: EventKind) -> bool {
+    kind.is_terminal()
+        || matches!(
+            kind,
+            EventKind::RunStarted | EventKind::ToolCallStart | EventKind::ToolCallChunk | EventKind::ToolCallResult
+        )
+}

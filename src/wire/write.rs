@@ -1,0 +1,59 @@
+//! Events come in, the bytes that a client reads go out, in its encoding.
+
+use super::{
+    Batch, Encoding,
+    proto::{self, Losses, NotCarried, Peer},
+    sse,
+};
+use crate::agui::Event;
+
+/// Writes the events of one body. Cheap to copy.
+#[derive(Clone, Copy, Debug)]
+pub enum Writer {
+    /// Server-sent events.
+    Sse(sse::Encoder),
+    /// Protobuf frames, for a peer of this version.
+    Protobuf(Peer),
+}
+
+impl Writer {
+    /// The encoding it writes.
+    pub const fn encoding(&self) -> Encoding {
+        match self {
+            Self::Sse(_) => Encoding::Sse,
+            Self::Protobuf(_) => Encoding::Protobuf,
+        }
+    }
+
+    /// Writes an event: as it came, if it came in this encoding and nothing changed it.
+    ///
+    /// What comes back is what the encoding could not carry of it.
+    ///
+    /// # Errors
+    ///
+    /// [`NotCarried`] if the encoding has no place for it at all. Nothing is written then.
+    pub fn event(&self, event: Event, out: &mut Batch) -> Result<Losses, NotCarried> {
+        let (text, wired) = event.into_parts();
+        match (self, wired) {
+            (Self::Sse(encoder), Some((Encoding::Sse, frame))) => encoder.event(&text, Some(frame), out),
+            (Self::Sse(encoder), _) => encoder.event(&text, None, out),
+            (Self::Protobuf(_), Some((Encoding::Protobuf, frame))) => out.push(frame),
+            (Self::Protobuf(peer), _) => {
+                let encoded = proto::from_json(&text, *peer)?;
+                out.push(encoded.frame.whole);
+                return Ok(encoded.losses);
+            }
+        }
+        Ok(Losses::NONE)
+    }
+
+    /// Writes what keeps a quiet connection alive, and whether there is such a thing: an empty frame of protobuf
+    /// would end the run at its client.
+    pub fn keepalive(&self, out: &mut Batch) -> bool {
+        match self {
+            Self::Sse(encoder) => encoder.keepalive(out),
+            Self::Protobuf(_) => return false,
+        }
+        true
+    }
+}
