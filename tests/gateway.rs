@@ -5,7 +5,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 #[path = "gateway/support/mod.rs"]
-#[allow(dead_code)]
 mod support;
 
 #[path = "gateway/cancel.rs"]

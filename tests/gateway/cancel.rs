@@ -25,6 +25,7 @@ async fn before_the_agents_headers() {
     for reset in [false, true] {
         let client = gateway.ask(post("/")).await;
         let (mut connection, ..) = agent.request().await;
+        gateway.shows("tidegate_runs_active", &[], 1.0).await;
         if reset {
             client.reset();
         } else {
