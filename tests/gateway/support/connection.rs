@@ -217,17 +217,6 @@ impl Connection {
     pub fn reset(self) {
         self.stream.set_zero_linger().unwrap();
     }
-
-    /// Says that nothing more comes.
-    pub async fn shut(&mut self) {
-        self.stream.shutdown().await.unwrap();
-    }
-
-    /// The socket, for what only it can do.
-    pub fn into_stream(self) -> TcpStream {
-        assert!(self.read.is_empty());
-        self.stream
-    }
 }
 
 fn find(text: &[u8], what: &[u8]) -> Option<usize> {
