@@ -5,22 +5,35 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 #[path = "gateway/support/mod.rs"]
-#[allow(dead_code)]
 mod support;
 
+#[path = "gateway/cancel.rs"]
+mod cancel;
 #[path = "gateway/codings.rs"]
 mod codings;
+#[path = "gateway/connections.rs"]
+mod connections;
+#[path = "gateway/drain.rs"]
+mod drain;
 #[path = "gateway/ends.rs"]
 mod ends;
+#[path = "gateway/figures.rs"]
+mod figures;
 #[path = "gateway/foreign.rs"]
 mod foreign;
 #[path = "gateway/framing.rs"]
 mod framing;
 #[path = "gateway/headers.rs"]
 mod headers;
+#[path = "gateway/http2.rs"]
+mod http2;
 #[path = "gateway/relaying.rs"]
 mod relaying;
 #[path = "gateway/routing.rs"]
 mod routing;
 #[path = "gateway/runs.rs"]
 mod runs;
+#[path = "gateway/slow.rs"]
+mod slow;
+#[path = "gateway/timeouts.rs"]
+mod timeouts;

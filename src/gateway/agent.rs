@@ -216,7 +216,8 @@ fn address(request: &mut Request<Upload>, endpoint: &Endpoint, rest: &str, query
     parts.path_and_query = target.parse().ok();
     if endpoint.is_http2() {
         parts.scheme = endpoint.uri().scheme().cloned();
-        parts.authority = endpoint.host().to_str().ok().and_then(|host| host.parse().ok());
+        let own = request.headers().get(header::HOST).filter(|_| own_host);
+        parts.authority = own.unwrap_or(endpoint.host()).to_str().ok().and_then(|host| host.parse().ok());
         *request.version_mut() = Version::HTTP_2;
     }
     if let Ok(uri) = Uri::from_parts(parts) {

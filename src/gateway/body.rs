@@ -9,7 +9,7 @@ use std::{
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 
-use super::{drain::Ticket, link::Download, stream::EventStream};
+use super::{drain::Ticket, link::Download, socket::Line, stream::EventStream};
 
 /// What breaks a body off.
 pub type Broken = Box<dyn std::error::Error + Send + Sync>;
@@ -19,6 +19,17 @@ pub type Broken = Box<dyn std::error::Error + Send + Sync>;
 pub struct Body {
     content: Content,
     ticket: Option<Rc<Ticket>>,
+    answering: Option<Answering>,
+}
+
+/// An answer on a connection that the next request follows on.
+#[derive(Debug)]
+struct Answering(Rc<Line>);
+
+impl Drop for Answering {
+    fn drop(&mut self) {
+        self.0.expect_head();
+    }
 }
 
 #[derive(Debug)]
@@ -48,11 +59,16 @@ impl Body {
     pub fn hold(&mut self, ticket: Rc<Ticket>) {
         self.ticket = Some(ticket);
     }
+
+    /// Tells this connection when the answer is over.
+    pub fn answers_on(&mut self, line: Rc<Line>) {
+        self.answering = Some(Answering(line));
+    }
 }
 
 impl From<Content> for Body {
     fn from(content: Content) -> Self {
-        Self { content, ticket: None }
+        Self { content, ticket: None, answering: None }
     }
 }
 

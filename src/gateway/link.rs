@@ -24,7 +24,7 @@ use super::{
     endpoint::Endpoint,
     quiet::Quiet,
     upload::Upload,
-    worker::{Local, MAX_BUFFER},
+    worker::{ALL_STREAMS, Local, MAX_BUFFER, STREAM_WINDOW},
 };
 
 /// An HTTP/1.1 connection, driven by its user.
@@ -78,6 +78,8 @@ pub async fn http2_over(stream: TcpStream) -> hyper::Result<Http2> {
     let (sender, connection) = http2::Builder::new(Local)
         .timer(TokioTimer::new())
         .keep_alive_interval(Duration::from_secs(20))
+        .initial_stream_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(ALL_STREAMS)
         .max_send_buf_size(MAX_BUFFER)
         .handshake(TokioIo::new(stream))
         .await?;

@@ -6,6 +6,7 @@ mod alarm;
 mod body;
 mod drain;
 mod endpoint;
+mod head;
 mod headers;
 mod link;
 mod listen;

@@ -47,6 +47,9 @@ impl Problem {
             "a request has one Content-Length, or Transfer-Encoding: chunked, and never both",
         )
     };
+    /// Several hosts, of which each reader may take another.
+    pub const BAD_HOST: Self =
+        Self::new(StatusCode::BAD_REQUEST, "BAD_HOST", "the request has more than one Host; send the one it is for");
     /// `limits.body`.
     pub const BODY_TOO_LARGE: Self = Self {
         close: true,

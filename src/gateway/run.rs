@@ -88,8 +88,13 @@ impl Story {
             return Err((Problem::DRAINING, Refusal::Draining));
         }
         let headers = request.headers();
-        if headers.contains_key(header::TRANSFER_ENCODING) && headers.contains_key(header::CONTENT_LENGTH) {
+        // The length itself is gone from the headers by now.
+        let both = peer.line.as_ref().is_some_and(|line| line.has_both_framings());
+        if both && headers.contains_key(header::TRANSFER_ENCODING) {
             return Err((Problem::BAD_FRAMING, Refusal::Malformed));
+        }
+        if headers.get_all(header::HOST).iter().nth(1).is_some() {
+            return Err((Problem::BAD_HOST, Refusal::Malformed));
         }
         if route::climbs(request.uri().path()) {
             return Err((Problem::BAD_PATH, Refusal::Malformed));

@@ -2,22 +2,27 @@
 //! not take more, and when to give up on it. The bytes are not touched.
 
 use std::{
-    cell::Cell,
+    cell::{Cell, RefCell},
     io,
     pin::Pin,
     rc::Rc,
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
     time::{Duration, Instant},
 };
 
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::rt::TokioIo;
-use tokio::net::TcpStream;
+use tokio::{
+    io::{AsyncRead as _, ReadBuf},
+    net::TcpStream,
+};
 
-use super::alarm::Alarm;
+use super::{alarm::Alarm, head::HeadScan};
 
 /// Vectored writes up to this length are put together first.
 const SMALL: usize = 512;
+/// How much is read at once as long as the head of a request is looked at.
+const HEAD_PIECE: usize = 2048;
 
 /// What is seen of one client's socket, shared between it and the run that writes to it.
 #[derive(Debug, Default)]
@@ -27,9 +32,22 @@ pub struct Line {
     stalled_at: Cell<Option<Instant>>,
     stalled: Cell<Duration>,
     give_up: Cell<Option<Instant>>,
+    head: RefCell<HeadScan>,
 }
 
 impl Line {
+    /// The next bytes are the head of a request.
+    ///
+    /// A head that was sent before the answer to the request before it was over is not seen whole.
+    pub fn expect_head(&self) {
+        self.head.take();
+    }
+
+    /// Whether the last head had a length and a transfer coding.
+    pub fn has_both_framings(&self) -> bool {
+        self.head.borrow().has_both()
+    }
+
     /// Wants to know when the socket next takes bytes.
     pub fn watch(&self) {
         self.watching.set(true);
@@ -74,12 +92,36 @@ pub struct ClientSocket {
     io: TokioIo<TcpStream>,
     line: Rc<Line>,
     alarm: Alarm,
+    /// The last read gave bytes, so that whoever reads may have stopped for now.
+    may_be_unread: bool,
 }
 
 impl ClientSocket {
     /// Observes this socket.
     pub fn new(stream: TcpStream, line: Rc<Line>) -> Self {
-        Self { io: TokioIo::new(stream), line, alarm: Alarm::default() }
+        Self { io: TokioIo::new(stream), line, alarm: Alarm::default(), may_be_unread: false }
+    }
+
+    fn read(&mut self, cx: &mut Context<'_>, mut buf: ReadBufCursor<'_>) -> Poll<io::Result<()>> {
+        if self.line.head.borrow().is_over() {
+            return Pin::new(&mut self.io).poll_read(cx, buf);
+        }
+        let mut room = [0; HEAD_PIECE];
+        let most = buf.remaining().min(HEAD_PIECE);
+        let mut piece = ReadBuf::new(&mut room[..most]);
+        ready!(Pin::new(self.io.inner_mut()).poll_read(cx, &mut piece))?;
+        self.line.head.borrow_mut().feed(piece.filled());
+        buf.put_slice(piece.filled());
+        Poll::Ready(Ok(()))
+    }
+
+    /// Whether the client has left while nobody reads: it sent more than the request that is being answered.
+    ///
+    /// Bytes that wait in the socket hide what comes after them; those that were read do not.
+    fn is_left(&mut self, cx: &mut Context<'_>) -> bool {
+        let mut byte = [0];
+        let peeked = self.may_be_unread.then(|| self.io.inner().poll_peek(cx, &mut ReadBuf::new(&mut byte)));
+        matches!(peeked, Some(Poll::Ready(Ok(0) | Err(_))))
     }
 
     fn seen(&mut self, result: Poll<io::Result<usize>>, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
@@ -101,7 +143,9 @@ impl ClientSocket {
 
 impl Read for ClientSocket {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: ReadBufCursor<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_read(cx, buf)
+        let result = self.read(cx, buf);
+        self.may_be_unread = matches!(result, Poll::Ready(Ok(())));
+        result
     }
 }
 
@@ -138,6 +182,9 @@ impl Write for ClientSocket {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.is_left(cx) {
+            return Poll::Ready(Err(io::ErrorKind::ConnectionReset.into()));
+        }
         Pin::new(&mut self.io).poll_flush(cx)
     }
 

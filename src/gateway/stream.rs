@@ -164,6 +164,7 @@ impl EventStream {
             return Poll::Pending;
         }
         self.registration = None;
+        self.tally.handed_over_last();
         Poll::Ready(std::mem::take(&mut self.broken).then(|| Err("the agent's stream broke off".into())))
     }
 

@@ -303,6 +303,13 @@ impl Tally {
         }
     }
 
+    /// The last events are handed over: nobody will ask any more when the socket took them.
+    pub fn handed_over_last(&mut self) {
+        if let Some((read_at, events)) = self.unwritten.take() {
+            self.delayed(read_at.elapsed(), events);
+        }
+    }
+
     fn delayed(&mut self, delay: Duration, events: usize) {
         self.record.delay.add(delay, events);
         self.route.event_delay(delay, events);

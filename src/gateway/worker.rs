@@ -31,6 +31,11 @@ use crate::{config::Config, observe::Metrics};
 
 /// The most bytes that one connection holds in each direction before it waits for the other side.
 pub const MAX_BUFFER: usize = 64 * 1024;
+/// The most bytes that the other side of HTTP/2 may send on one stream ahead of whoever reads it. Far peers send no
+/// more than this in the time that a packet takes there and back.
+pub const STREAM_WINDOW: u32 = 256 * 1024;
+/// The same for all streams of a connection: so much that streams nobody reads never take the room of another.
+pub const ALL_STREAMS: u32 = 1 << 30;
 /// How long a client may take to send the head of its next request.
 const HEAD_LIMIT: Duration = Duration::from_secs(75);
 /// How often connections to agents are looked after.
@@ -150,7 +155,14 @@ impl Worker {
         let service = service_fn(move |request: Request<Incoming>| {
             let line = (request.version() < http::Version::HTTP_2).then(|| line.clone());
             // Boxed, so that a connection does not keep room for it while its answer streams.
-            Box::pin(run::answer(request, Peer { address, line }, worker.clone()))
+            let answer = run::answer(request, Peer { address, line: line.clone() }, worker.clone());
+            Box::pin(async move {
+                let mut answer = answer.await;
+                if let (Ok(answer), Some(line)) = (&mut answer, line) {
+                    answer.body_mut().answers_on(line);
+                }
+                answer
+            })
         });
         let mut connection = pin!(builder.serve_connection(socket, service));
         let mut registration = None;
@@ -186,6 +198,8 @@ fn builder() -> auto::Builder<Local> {
         .http2()
         .timer(TokioTimer::new())
         .keep_alive_interval(Duration::from_secs(20))
+        .initial_stream_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(ALL_STREAMS)
         .max_send_buf_size(MAX_BUFFER)
         .max_concurrent_streams(1000);
     builder

@@ -40,18 +40,76 @@ async fn fate(request: &str) -> Fate {
 
 const INNER: &str = "GET /inner HTTP/1.1\r\nhost: g\r\n\r\n";
 
+const BOTH: [&str; 3] = [
+    "content-length: 5\r\ntransfer-encoding: chunked",
+    "transfer-encoding: chunked\r\ncontent-length: 5",
+    "Content-Length: 5\r\nx-a: b\r\nTransfer-Encoding: Chunked\r\ncontent-length: 5",
+];
+
 #[tokio::test]
-async fn a_length_beside_chunked_is_never_taken_for_another_request() {
-    for headers in [
-        "content-length: 5\r\ntransfer-encoding: chunked",
-        "transfer-encoding: chunked\r\ncontent-length: 5",
-        "Content-Length: 5\r\nx-a: b\r\nTransfer-Encoding: Chunked\r\ncontent-length: 5",
-    ] {
+async fn a_length_beside_chunked_is_refused_and_nothing_after_it_is_read() {
+    for headers in BOTH {
         let request = format!("POST /outer HTTP/1.1\r\nhost: g\r\n{headers}\r\n\r\n0\r\n\r\n{INNER}");
         let fate = fate(&request).await;
-        assert_eq!((fate.status, fate.closed), (200, true), "{headers}");
-        assert_eq!(fate.seen, "POST /agui/outer HTTP/1.1 ", "{headers}");
+        assert_eq!((fate.status, fate.closed, fate.seen.as_str()), (400, true, ""), "{headers}");
     }
+}
+
+#[tokio::test]
+async fn a_length_beside_chunked_is_refused_on_a_used_connection_too() {
+    for headers in BOTH {
+        let agent = Agent::new().await;
+        let gateway = Gateway::before(&agent);
+        let chunked = "POST /fine HTTP/1.1\r\nhost: g\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n";
+        let sized = "POST /fine HTTP/1.1\r\nhost: g\r\ncontent-length: 3\r\n\r\nabc";
+        let mut client = gateway.connect().await;
+        let mut connection = None;
+        for request in [chunked, sized, chunked] {
+            client.send(request).await;
+            if connection.is_none() {
+                connection = Some(agent.accept().await);
+            }
+            let connection = connection.as_mut().unwrap();
+            assert_eq!(connection.message().await.1, b"abc");
+            connection.send("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").await;
+            assert_eq!(client.message().await.0.status(), 200);
+        }
+        for piece in format!("POST /x HTTP/1.1\r\nhost: g\r\n{headers}\r\n\r\n0\r\n\r\n").as_bytes().chunks(29) {
+            client.send_apart([piece]).await;
+        }
+        let (head, body) = client.message().await;
+        let problem: serde_json::Value = serde_json::from_slice(&body).unwrap();
+        assert_eq!((head.status(), problem["code"].as_str()), (400, Some("BAD_FRAMING")), "{headers}");
+        assert_eq!(client.leftover().await.0, b"");
+    }
+}
+
+/// Behind a request that is still being answered it is taken for chunked alone, and the connection is closed after it.
+#[tokio::test]
+async fn a_length_beside_chunked_behind_another_request_is_one_request_and_the_last() {
+    for headers in BOTH {
+        let request = format!(
+            "GET /first HTTP/1.1\r\nhost: g\r\n\r\nPOST /x HTTP/1.1\r\nhost: g\r\n{headers}\r\n\r\n0\r\n\r\n{INNER}"
+        );
+        let agent = Agent::new().await;
+        let gateway = Gateway::before(&agent);
+        let mut client = gateway.ask(&request).await;
+        let (mut connection, head, _) = agent.request().await;
+        assert_eq!(head.asks().1, "/agui/first");
+        connection.send("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").await;
+        let (head, body) = connection.message().await;
+        assert_eq!((head.asks().1, head.is_chunked(), head.length(), body.len()), ("/agui/x", true, None, 0));
+        connection.send("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").await;
+        let answers = String::from_utf8(client.leftover().await.0).unwrap();
+        assert_eq!(answers.matches("HTTP/1.1 200 OK").count(), 2, "{answers}");
+        assert!(connection.is_quiet().await && agent.is_left_alone().await);
+    }
+}
+
+#[tokio::test]
+async fn two_hosts_are_refused() {
+    let fate = fate("GET /x HTTP/1.1\r\nhost: a\r\nhost: b\r\n\r\n").await;
+    assert_eq!((fate.status, fate.seen.as_str()), (400, ""));
 }
 
 #[tokio::test]

@@ -73,6 +73,11 @@ impl Connection {
         let _ = soon(self.stream.write_all(bytes.as_ref())).await;
     }
 
+    /// Writes bytes, for as long as it takes; whether they were taken.
+    pub async fn pour(&mut self, bytes: &[u8]) -> bool {
+        self.stream.write_all(bytes).await.is_ok()
+    }
+
     /// Writes each of these, with a moment between them so that each arrives alone.
     pub async fn send_apart<T: AsRef<[u8]>>(&mut self, pieces: impl IntoIterator<Item = T>) {
         for piece in pieces {
@@ -211,17 +216,6 @@ impl Connection {
     /// Leaves with a reset.
     pub fn reset(self) {
         self.stream.set_zero_linger().unwrap();
-    }
-
-    /// Says that nothing more comes.
-    pub async fn shut(&mut self) {
-        self.stream.shutdown().await.unwrap();
-    }
-
-    /// The socket, for what only it can do.
-    pub fn into_stream(self) -> TcpStream {
-        assert!(self.read.is_empty());
-        self.stream
     }
 }
 

@@ -50,6 +50,11 @@ impl Gateway {
         Connection::new(soon(TcpStream::connect(self.address())).await.unwrap())
     }
 
+    /// A new connection to it, if it still takes any.
+    pub async fn try_connect(&self) -> Option<Connection> {
+        soon(TcpStream::connect(self.address())).await.ok().map(Connection::new)
+    }
+
     /// Sends a request on a new connection.
     pub async fn ask(&self, request: impl AsRef<[u8]>) -> Connection {
         let mut connection = self.connect().await;

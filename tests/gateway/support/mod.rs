@@ -2,6 +2,7 @@
 
 mod connection;
 mod gateway;
+pub mod http2;
 mod message;
 
 use std::{future::Future, time::Duration};

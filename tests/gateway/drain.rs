@@ -1,0 +1,163 @@
+//! The end of the process: new requests are told, runs go on to the deadline, and then everything ends.
+
+use std::time::{Duration, Instant};
+
+use super::support::{
+    Agent, END, FINISHED, Gateway, STARTED, STREAM, chunk, code_of, frame, get,
+    http2::{self, Client, feed},
+    post, soon,
+};
+
+fn with_deadline(agent: &Agent, deadline: &str) -> Gateway {
+    Gateway::start(&format!("threads = 2\nagent = \"{}\"\n[drain]\ndeadline = \"{deadline}\"\n", agent.url()))
+}
+
+#[tokio::test]
+async fn without_a_run_it_ends_at_once_and_idle_connections_close() {
+    let agent = Agent::new().await;
+    let gateway = with_deadline(&agent, "60s");
+    let mut fresh = gateway.connect().await;
+    let mut used = gateway.ask(get("/x")).await;
+    let (mut connection, ..) = agent.request().await;
+    connection.send("HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 0\r\n\r\n").await;
+    used.message().await;
+    let mut multiplexed = Client::connect(&gateway).await;
+    let answer = multiplexed.send(http::Request::get("http://gate/y"), feed().1);
+    let (mut connection, head, _) = agent.request().await;
+    assert_eq!(head.asks().1, "/agui/y");
+    connection.send("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await;
+    assert_eq!(soon(answer).await.unwrap().status(), 200);
+
+    let begun = Instant::now();
+    gateway.drain();
+    assert_eq!(fresh.leftover().await, (Vec::new(), true));
+    assert_eq!(used.leftover().await, (Vec::new(), true));
+    multiplexed.closed().await;
+    gateway.ends().await;
+    assert!(begun.elapsed() < Duration::from_secs(5));
+}
+
+#[tokio::test]
+async fn a_run_goes_on_and_new_requests_are_told_to_come_again() {
+    let agent = Agent::new().await;
+    let gateway = with_deadline(&agent, "60s");
+    let mut client = gateway.ask(post("/")).await;
+    let (mut connection, ..) = agent.request().await;
+    connection.send(STREAM).await;
+    client.head().await;
+    gateway.drain();
+    connection.send(chunk(frame(STARTED))).await;
+    client.expect(&frame(STARTED)).await;
+
+    // Two threads: the one without a run has stopped to listen, or does so while it is asked.
+    let mut told = 0;
+    for _ in 0..20 {
+        let Some(mut other) = gateway.try_connect().await else { continue };
+        other.try_send(post("/")).await;
+        let (answer, _) = other.leftover().await;
+        let answer = String::from_utf8(answer).unwrap();
+        if answer.is_empty() {
+            continue;
+        }
+        let head = answer.to_ascii_lowercase();
+        assert!(answer.starts_with("HTTP/1.1 503 ") && answer.contains("GATEWAY_SHUTDOWN"), "{answer}");
+        assert!(head.contains("\r\nretry-after: 1\r\n") && head.contains("\r\nconnection: close\r\n"), "{answer}");
+        told += 1;
+    }
+    assert!(told > 0);
+    assert!(gateway.figure("tidegate_requests_refused_total", &["reason=\"draining\""]) >= f64::from(told));
+
+    connection.send(chunk(frame(FINISHED))).await;
+    connection.send(END).await;
+    assert_eq!(client.rest().await, frame(FINISHED));
+    gateway.counted("finished", 1.0).await;
+    assert_eq!(client.leftover().await, (Vec::new(), true));
+    gateway.ends().await;
+}
+
+#[tokio::test]
+async fn the_next_request_on_a_connection_with_a_run_is_told_too() {
+    let agent = Agent::new().await;
+    let gateway = with_deadline(&agent, "60s");
+    let mut client = Client::connect(&gateway).await;
+    let answer = client.run("/").await;
+    let (mut connection, ..) = agent.request().await;
+    connection.send(STREAM).await;
+    let answer = soon(answer).await.unwrap();
+    gateway.drain();
+    // The order to go away and the request may cross: then it is refused, and the client knows that it was not acted on.
+    if let Ok(refused) = soon(client.run("/").await).await {
+        assert_eq!(refused.status(), 503);
+        assert_eq!(refused.headers()["retry-after"], "1");
+    }
+    connection.send(chunk(frame(FINISHED))).await;
+    connection.send(END).await;
+    assert_eq!(http2::rest(answer.into_body()).await, frame(FINISHED));
+    assert!(agent.is_left_alone().await);
+    gateway.ends().await;
+}
+
+#[tokio::test]
+async fn at_the_deadline_runs_end_with_an_error_and_properly() {
+    let agent = Agent::new().await;
+    let gateway = with_deadline(&agent, "300ms");
+    let mut first = gateway.ask(post("/")).await;
+    let (mut to_first, ..) = agent.request().await;
+    to_first.send(STREAM).await;
+    first.head().await;
+    to_first.send(chunk(frame(STARTED))).await;
+    first.expect(&frame(STARTED)).await;
+    let mut client = Client::connect(&gateway).await;
+    let second = client.run("/").await;
+    let (mut to_second, ..) = agent.request().await;
+    to_second.send(STREAM).await;
+    let second = soon(second).await.unwrap();
+    let mut third = gateway.ask(post("/")).await;
+    let (mut to_third, ..) = agent.request().await;
+
+    gateway.drain();
+    assert_eq!(code_of(&first.rest().await), "GATEWAY_SHUTDOWN");
+    assert_eq!(code_of(&http2::rest(second.into_body()).await), "GATEWAY_SHUTDOWN");
+    let (head, body) = third.message().await;
+    let problem: serde_json::Value = serde_json::from_slice(&body).unwrap();
+    assert_eq!((head.status(), problem["code"].as_str()), (503, Some("GATEWAY_SHUTDOWN")));
+    for connection in [&mut to_first, &mut to_second, &mut to_third] {
+        connection.is_left().await;
+    }
+    gateway.counted("drained", 3.0).await;
+    gateway.ends().await;
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_read_does_not_hold_up_the_end() {
+    let agent = Agent::new().await;
+    let gateway = with_deadline(&agent, "200ms");
+    let mut client = gateway.ask(post("/")).await;
+    let (mut connection, ..) = agent.request().await;
+    connection.send(STREAM).await;
+    client.head().await;
+    let talk = tokio::spawn(async move {
+        let event = chunk(frame(&super::support::delta(&"x".repeat(60_000))));
+        while connection.pour(&event).await {}
+    });
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    gateway.drain();
+    gateway.ends().await;
+    soon(talk).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_finished_run_whose_agent_lingers_ends_quietly_at_the_deadline() {
+    let agent = Agent::new().await;
+    let gateway = with_deadline(&agent, "200ms");
+    let mut client = gateway.ask(post("/")).await;
+    let (mut connection, ..) = agent.request().await;
+    connection.send(STREAM).await;
+    client.head().await;
+    connection.send(chunk(frame(STARTED) + &frame(FINISHED))).await;
+    client.expect(&(frame(STARTED) + &frame(FINISHED))).await;
+    gateway.drain();
+    assert_eq!(client.rest().await, "");
+    gateway.counted("finished", 1.0).await;
+    gateway.ends().await;
+}

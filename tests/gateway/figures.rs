@@ -1,0 +1,84 @@
+//! What is counted of a run, and that nothing of the traffic becomes a label (I10).
+
+use super::support::{Agent, END, Gateway, STREAM, chunk, frames, post};
+
+const EVENTS: [&str; 9] = [
+    r#"{"type":"RUN_STARTED","threadId":"secret-thread","runId":"secret-run","protocolVersion":"1.1"}"#,
+    r#"{"type":"TEXT_MESSAGE_START","messageId":"secret-message"}"#,
+    r#"{"type":"TEXT_MESSAGE_CONTENT","messageId":"secret-message","delta":"hi"}"#,
+    r#"{"type":"TEXT_MESSAGE_CONTENT","messageId":"secret-message","delta":"ho"}"#,
+    r#"{"type":"TOOL_CALL_START","toolCallId":"secret-call","toolCallName":"secret_tool"}"#,
+    r#"{"type":"TOOL_CALL_RESULT","messageId":"x","toolCallId":"secret-call","content":"y"}"#,
+    r#"{"type":"SECRET_TYPE"}"#,
+    r#"{"type":"RAW","event":{}}"#,
+    r#"{"type":"RUN_FINISHED","threadId":"secret-thread","runId":"secret-run","outcome":{"type":"interrupt","interrupts":[{"id":"secret","reason":"secret"}]},"usage":[{"model":"secret-model","inputTokens":10,"outputTokens":3,"cachedInputTokens":4}]}"#,
+];
+
+#[tokio::test]
+async fn a_run_is_counted_by_outcome_events_tokens_and_tool_calls() {
+    let agent = Agent::new().await;
+    let gateway = Gateway::with(&agent, "", "name = \"chat\"\nselect = { drop = [\"RAW\"] }");
+    let request =
+        post("/secret-path?secret-query").replace("host: gate", "host: secret-host\r\nuser-agent: secret-agent");
+    let mut client = gateway.ask(request).await;
+    let (mut connection, ..) = agent.request().await;
+    connection.send(STREAM).await;
+    client.head().await;
+    assert_eq!(gateway.figure("tidegate_runs_active", &["route=\"chat\"", "agent=\"bot\""]), 1.0);
+    connection.send(chunk(frames(EVENTS))).await;
+    connection.send(END).await;
+    client.rest().await;
+    gateway.counted("interrupted", 1.0).await;
+
+    let is =
+        |name: &str, labels: &[&str], value: f64| assert_eq!(gateway.figure(name, labels), value, "{name} {labels:?}");
+    is("tidegate_runs_total", &["route=\"chat\"", "agent=\"bot\"", "client_encoding=\"sse\""], 1.0);
+    is("tidegate_requests_total", &["route=\"chat\"", "status=\"2xx\""], 1.0);
+    for (kind, n) in [("RUN_STARTED", 1.0), ("TEXT_MESSAGE_CONTENT", 2.0), ("RUN_FINISHED", 1.0), ("other", 1.0)] {
+        let kind = format!("type=\"{kind}\"");
+        is("tidegate_events_total", &["direction=\"in\"", &kind], n);
+        is("tidegate_events_total", &["direction=\"out\"", &kind], n);
+    }
+    is("tidegate_events_total", &["direction=\"in\"", "type=\"RAW\""], 1.0);
+    is("tidegate_events_total", &["direction=\"out\"", "type=\"RAW\""], 0.0);
+    is("tidegate_events_total", &["direction=\"in\""], 9.0);
+    let bytes: usize = EVENTS.iter().map(|event| event.len()).sum();
+    is("tidegate_event_bytes_total", &["direction=\"in\"", "encoding=\"sse\""], bytes as f64);
+    is("tidegate_event_bytes_total", &["direction=\"out\""], (bytes - EVENTS[7].len()) as f64);
+    is("tidegate_tool_calls_total", &["tool=\"other\"", "decision=\"allowed\""], 1.0);
+    is("tidegate_tool_call_duration_seconds_count", &[], 1.0);
+    is("tidegate_tokens_total", &["kind=\"input\"", "agent=\"bot\""], 10.0);
+    is("tidegate_tokens_total", &["kind=\"output\""], 3.0);
+    is("tidegate_tokens_total", &["kind=\"cached_input\""], 4.0);
+    is("tidegate_run_duration_seconds_count", &["route=\"chat\"", "outcome=\"interrupted\""], 1.0);
+    is("tidegate_time_to_first_event_seconds_count", &[], 1.0);
+    is("tidegate_time_to_first_content_seconds_count", &[], 1.0);
+    is("tidegate_max_event_gap_seconds_count", &[], 1.0);
+    is("tidegate_event_delay_seconds_count", &["route=\"chat\""], 8.0);
+    is("tidegate_agent_attempts_total", &["result=\"stream\"", "agent=\"bot\""], 1.0);
+    is("tidegate_agent_connect_seconds_count", &["result=\"ok\""], 1.0);
+
+    let all = gateway.figures().to_lowercase();
+    assert!(!all.contains("secret"), "{all}");
+}
+
+#[tokio::test]
+async fn the_agents_word_on_the_end_is_the_outcome() {
+    let agent = Agent::new().await;
+    for (end, outcome) in [
+        (r#"{"type":"RUN_FINISHED","outcome":{"type":"cancelled"}}"#, "cancelled"),
+        (r#"{"type":"RUN_FINISHED","outcome":{"type":"paused"}}"#, "finished"),
+        (r#"{"type":"RUN_ERROR","message":"x","code":"secret"}"#, "agent_error"),
+    ] {
+        let gateway = Gateway::before(&agent);
+        let mut client = gateway.ask(post("/")).await;
+        let (mut connection, ..) = agent.request().await;
+        connection.send(STREAM).await;
+        connection.send(chunk(frames([super::support::STARTED, end]))).await;
+        connection.send(END).await;
+        client.head().await;
+        client.rest().await;
+        gateway.counted(outcome, 1.0).await;
+        assert!(!gateway.figures().contains("secret"));
+    }
+}

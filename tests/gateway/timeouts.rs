@@ -1,0 +1,176 @@
+//! Limits of time: each ends what waits, says which one it was, and lets the agent go.
+
+use std::time::Duration;
+
+use super::support::{Agent, Connection, Gateway, STARTED, STREAM, chunk, code_of, delta, frame, get, post, soon};
+
+async fn problem(mut client: Connection) -> (u16, String) {
+    let (head, body) = client.message().await;
+    let problem: serde_json::Value = serde_json::from_slice(&body).unwrap();
+    assert_eq!(head.header("content-type"), Some("application/problem+json"));
+    (head.status(), problem["code"].as_str().unwrap().to_owned())
+}
+
+fn with(agent: &Agent, timeouts: &str) -> Gateway {
+    Gateway::with(agent, &format!("timeouts = {{ {timeouts} }}"), "")
+}
+
+#[tokio::test]
+async fn an_agent_that_takes_no_connection_in_time_is_a_504() {
+    use socket2::{Domain, SockAddr, Socket, Type};
+    let silent = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    silent.bind(&SockAddr::from("127.0.0.1:0".parse::<std::net::SocketAddr>().unwrap())).unwrap();
+    silent.listen(0).unwrap();
+    let address = silent.local_addr().unwrap().as_socket().unwrap();
+    // As many as its backlog takes, so that the next ones hear nothing.
+    let mut waiting = Vec::new();
+    while let Ok(Ok(stream)) =
+        tokio::time::timeout(Duration::from_millis(100), tokio::net::TcpStream::connect(address)).await
+    {
+        waiting.push(stream);
+    }
+    let gateway = Gateway::start(&format!(
+        "[agents.bot]\nurl = \"http://{address}\"\ntimeouts = {{ connect = \"100ms\" }}\n[[routes]]\nagent = \"bot\"\n"
+    ));
+    let client = gateway.ask(post("/")).await;
+    assert_eq!(problem(client).await, (504, "UPSTREAM_UNREACHABLE".into()));
+    gateway.counted("agent_unreachable", 1.0).await;
+    gateway.shows("tidegate_agent_connect_seconds_count", &["result=\"timeout\""], 1.0).await;
+}
+
+#[tokio::test]
+async fn an_agent_that_does_not_answer_in_time_is_a_504_and_is_let_go() {
+    for (limit, code, outcome) in
+        [("first_event", "FIRST_EVENT_TIMEOUT", "timeout_first_event"), ("run", "RUN_TIMEOUT", "timeout_run")]
+    {
+        let agent = Agent::new().await;
+        let gateway = with(&agent, &format!("{limit} = \"100ms\""));
+        let client = gateway.ask(post("/")).await;
+        let (mut connection, ..) = agent.request().await;
+        assert_eq!(problem(client).await, (504, code.into()));
+        connection.is_left().await;
+        gateway.counted(outcome, 1.0).await;
+        gateway.shows("tidegate_agent_attempts_total", &["result=\"timeout\""], 1.0).await;
+    }
+}
+
+#[tokio::test]
+async fn an_agent_that_sends_no_first_event_in_time_ends_the_run() {
+    let agent = Agent::new().await;
+    let gateway = with(&agent, "first_event = \"150ms\", idle = \"20ms\", progress = \"20ms\"");
+    let mut client = gateway.ask(post("/")).await;
+    let (mut connection, ..) = agent.request().await;
+    connection.send(STREAM).await;
+    assert_eq!(client.head().await.status(), 200);
+    connection.send(chunk(": comments are no events\n\n")).await;
+    assert_eq!(code_of(&client.rest().await), "FIRST_EVENT_TIMEOUT");
+    connection.is_left().await;
+    gateway.counted("timeout_first_event", 1.0).await;
+}
+
+#[tokio::test]
+async fn silence_ends_the_run_and_comments_end_silence() {
+    let agent = Agent::new().await;
+    let gateway = with(&agent, "idle = \"400ms\"");
+    let mut client = gateway.ask(post("/")).await;
+    let (mut connection, ..) = agent.request().await;
+    connection.send(STREAM).await;
+    client.head().await;
+    connection.send(chunk(frame(STARTED))).await;
+    for _ in 0..8 {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        connection.send(chunk(": here\n\n")).await;
+    }
+    connection.send(chunk(frame(&delta("a")))).await;
+    let expected = frame(STARTED) + &frame(&delta("a"));
+    client.expect(&frame(STARTED)).await;
+    client.expect(&frame(&delta("a"))).await;
+    assert_eq!(code_of(&client.rest().await), "IDLE_TIMEOUT", "after {expected}");
+    connection.is_left().await;
+    gateway.counted("timeout_idle", 1.0).await;
+}
+
+#[tokio::test]
+async fn comments_are_no_progress() {
+    let agent = Agent::new().await;
+    let gateway = with(&agent, "progress = \"300ms\", idle = \"off\"");
+    let mut client = gateway.ask(post("/")).await;
+    let (mut connection, ..) = agent.request().await;
+    connection.send(STREAM).await;
+    client.head().await;
+    connection.send(chunk(frame(STARTED))).await;
+    client.expect(&frame(STARTED)).await;
+    let pings = tokio::spawn(async move {
+        for _ in 0..100 {
+            connection.try_send(chunk(": here\n\n")).await;
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    });
+    assert_eq!(code_of(&client.rest().await), "IDLE_TIMEOUT");
+    assert!(!pings.is_finished());
+    gateway.counted("timeout_idle", 1.0).await;
+}
+
+#[tokio::test]
+async fn a_run_ends_when_its_time_is_over_whatever_it_says() {
+    let agent = Agent::new().await;
+    let gateway = with(&agent, "run = \"300ms\"");
+    let mut client = gateway.ask(post("/")).await;
+    let (mut connection, ..) = agent.request().await;
+    connection.send(STREAM).await;
+    client.head().await;
+    let talk = tokio::spawn(async move {
+        for _ in 0..1000 {
+            connection.try_send(chunk(frame(&delta("a")))).await;
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    });
+    let text = client.rest().await;
+    let last = text.rsplit_once("\n\ndata: ").unwrap().1;
+    assert_eq!(code_of(&format!("data: {last}")), "RUN_TIMEOUT");
+    assert_eq!(text.matches("RUN_ERROR").count(), 1);
+    assert!(!talk.is_finished());
+    gateway.counted("timeout_run", 1.0).await;
+}
+
+#[tokio::test]
+async fn a_client_that_stops_in_its_upload_is_a_408_and_the_agent_is_let_go() {
+    let agent = Agent::new().await;
+    let gateway = with(&agent, "first_event = \"150ms\"");
+    let client = gateway.ask("POST / HTTP/1.1\r\nhost: g\r\ncontent-length: 100\r\n\r\n{\"thr").await;
+    let mut connection = agent.accept().await;
+    connection.head().await;
+    assert_eq!(problem(client).await, (408, "BODY_TIMEOUT".into()));
+    connection.is_left().await;
+    gateway.shows("tidegate_requests_refused_total", &["reason=\"malformed\""], 1.0).await;
+    assert_eq!(gateway.figure("tidegate_runs_total", &[]), 0.0);
+}
+
+#[tokio::test]
+async fn an_upload_that_goes_on_is_given_its_time() {
+    let agent = Agent::new().await;
+    let gateway = with(&agent, "first_event = \"400ms\"");
+    let mut client = gateway.ask("POST / HTTP/1.1\r\nhost: g\r\ncontent-length: 10\r\n\r\n").await;
+    let mut connection = agent.accept().await;
+    connection.head().await;
+    for _ in 0..10 {
+        tokio::time::sleep(Duration::from_millis(80)).await;
+        client.send("a").await;
+    }
+    connection.exactly(10).await;
+    connection.send("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await;
+    assert_eq!(client.message().await.0.status(), 200);
+}
+
+#[tokio::test]
+async fn what_is_no_run_may_stream_for_longer_than_a_run() {
+    let agent = Agent::new().await;
+    let gateway = with(&agent, "run = \"100ms\", idle = \"50ms\", first_event = \"100ms\"");
+    let mut client = gateway.ask(get("/file")).await;
+    let (mut connection, ..) = agent.request().await;
+    connection.send("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\na").await;
+    client.head().await;
+    tokio::time::sleep(Duration::from_millis(250)).await;
+    connection.send("b").await;
+    assert_eq!(soon(client.exactly(2)).await, b"ab");
+}
