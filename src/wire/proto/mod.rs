@@ -1,11 +1,11 @@
 //! The binary binding: chunks of a body come in and frames go out; a frame's message becomes JSON, or JSON a frame.
 //! Nothing is known here of sockets or of what an event does to a run.
 //!
-//! Both directions read one table, [`schema`]: the message types with their fields, their numbers and the member of
+//! Both directions read one table, `schema.rs`: the message types with their fields, their numbers and the member of
 //! the JSON that each one is. No structs are generated from it, for three reasons. A decoded struct would have
 //! forgotten what I5 must name (fields and arms that this build does not know) and the order of open maps. The shapes
 //! that differ between the bindings (outcomes, contents, content parts) would need code beside the structs anyway. And
-//! a token event is read and written in one walk, with no allocation but that of the result.
+//! a token event is read and written in one walk, where structs would allocate each of its texts.
 
 mod arm;
 mod decode;
