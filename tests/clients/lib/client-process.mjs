@@ -20,7 +20,10 @@ process.on('unhandledRejection', reason => { unhandled.push(show(reason)); });
 /** `fetch` whose body reaches the client one frame at a time, each worked off before the next. */
 async function steadily(url, init) {
   const response = await fetch(url, init);
-  const frames = (await response.text()).split(/(?<=\n\n)/).map(text => new TextEncoder().encode(text));
+  const whole = new Uint8Array(await response.arrayBuffer());
+  const binary = response.headers.get('content-type')?.includes('proto');
+  const frames = binary ? framesOf(whole)
+    : new TextDecoder().decode(whole).split(/(?<=\n\n)/).map(text => new TextEncoder().encode(text));
   const body = new ReadableStream({
     async pull(controller) {
       await new Promise(done => setTimeout(done, 1));
@@ -31,10 +34,27 @@ async function steadily(url, init) {
   return new Response(body, { status: response.status, headers: response.headers });
 }
 
+/** The frames of a protobuf body, each with its length before it. */
+function framesOf(body) {
+  const frames = [];
+  for (let at = 0; at < body.length;) {
+    const end = at + 4 + new DataView(body.buffer, body.byteOffset + at).getUint32(0);
+    frames.push(body.slice(at, end));
+    at = end;
+  }
+  return frames;
+}
+
 async function run(job) {
   lines = []; unhandled = []; minted = 0;
-  const Agent = job.maxProtocolVersion === undefined ? HttpAgent
-    : class extends HttpAgent { get maxProtocolVersion() { return job.maxProtocolVersion; } };
+  // The client asks for SSE of itself; what an application wants instead has to be said in a subclass.
+  class Agent extends HttpAgent {
+    get maxProtocolVersion() { return job.maxProtocolVersion ?? super.maxProtocolVersion; }
+    requestInit(input) {
+      const init = super.requestInit(input);
+      return job.accept === undefined ? init : { ...init, headers: { ...init.headers, Accept: job.accept } };
+    }
+  }
   const agent = new Agent({
     url: job.url, headers: job.headers ?? {}, threadId: job.threadId ?? 'thread-1',
     initialState: job.state ?? {}, initialMessages: job.messages ?? [], ...(job.steady && { fetch: steadily }),
