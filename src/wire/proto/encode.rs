@@ -443,6 +443,11 @@ impl Encoder {
                 self.losses.insert(Shape::UnknownMember);
             }
         }
+        // A reader takes it for an interrupt all the same, of nothing.
+        let list = payloads.iter().find(|payload| payload.of == kind && kind == "interrupt");
+        if list.is_some_and(|payload| slots[payload.field].is_none_or(|value| value == NULL)) {
+            self.losses.insert(Shape::MissingMember);
+        }
     }
 }
 

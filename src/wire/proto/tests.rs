@@ -33,6 +33,19 @@ fn decode(message: &[u8]) -> Result<(String, Vec<&'static str>), Malformed> {
 }
 
 #[test]
+fn an_interrupt_without_its_list_is_named() {
+    for text in [
+        r#"{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt"}}"#,
+        r#"{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":null}}"#,
+    ] {
+        let encoded = from_json(text.as_bytes(), Peer::CURRENT).unwrap();
+        assert!(encoded.losses.contains(Shape::MissingMember), "{text}");
+    }
+    let success = r#"{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"success"}}"#;
+    assert!(from_json(success.as_bytes(), Peer::CURRENT).unwrap().losses.is_empty());
+}
+
+#[test]
 fn a_base_event_is_written_even_if_it_is_empty() {
     assert_eq!(encode(r#"{"type":"TEXT_MESSAGE_START","messageId":"m"}"#), ("0a050a0012016d".into(), vec![]));
 }
