@@ -55,11 +55,18 @@ async function run(job) {
       return job.accept === undefined ? init : { ...init, headers: { ...init.headers, Accept: job.accept } };
     }
   }
+  const report = { events: [], failures: [], error: null, stalled: false };
+  const ask = job.steady ? steadily : fetch;
+  const noting = async (url, init) => {
+    const response = await ask(url, init);
+    report.contentType = response.headers.get('content-type');
+    return response;
+  };
   const agent = new Agent({
     url: job.url, headers: job.headers ?? {}, threadId: job.threadId ?? 'thread-1',
-    initialState: job.state ?? {}, initialMessages: job.messages ?? [], ...(job.steady && { fetch: steadily }),
+    initialState: job.state ?? {}, initialMessages: job.messages ?? [],
+    fetch: job.accept === undefined ? ask : noting,
   });
-  const report = { events: [], failures: [], error: null, stalled: false };
   const timer = setTimeout(() => { report.stalled = true; agent.abortRun(); }, job.timeout ?? 15_000);
   let seen = 0;
   try {

@@ -8,6 +8,7 @@ const SCRIPT = fileURLToPath(new URL('client-process.mjs', import.meta.url));
  * Starts `HttpAgent` in a process of its own. `run(job)` gives what an application sees: events, error,
  * messages, state, console, unhandled rejections. A job: `{ url, headers, threadId, runId, messages,
  * state, tools, maxProtocolVersion, abortAt, tellAt, onTold, steady, accept }`; `abortAt` and `tellAt` count events.
+ * Where `accept` says what the client asks for, the report has the `contentType` of the answer too.
  */
 export async function startClient() {
   const child = fork(SCRIPT, { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });

@@ -2,14 +2,15 @@
 // The request's `x-script` header names the script. It knows nothing of events.
 import http from 'node:http';
 
-/** Gives `{ url, put(name, script), asked(name), close() }`. A script: `{ status, headers, pieces, cut }`. */
+/** Gives `{ url, put(name, script), asked(name), headers(name), close() }`. A script: `{ status, headers, pieces, cut }`. */
 export async function startReplayAgent() {
-  const scripts = new Map(), asked = new Map();
+  const scripts = new Map(), asked = new Map(), headers = new Map();
   const server = http.createServer(async (request, response) => {
     const name = request.headers['x-script'];
     const parts = [];
     for await (const part of request) parts.push(part);
     asked.set(name, Buffer.concat(parts));
+    headers.set(name, request.headers);
     const script = scripts.get(name);
     if (!script) { response.writeHead(404).end(`no script ${name}`); return; }
     response.writeHead(script.status ?? 200, script.headers ?? { 'content-type': 'text/event-stream' });
@@ -28,6 +29,8 @@ export async function startReplayAgent() {
     put: (name, script) => { scripts.set(name, script); },
     /** The body of the last request for this script. */
     asked: name => asked.get(name),
+    /** The headers of that request. */
+    headers: name => headers.get(name),
     close() { server.closeAllConnections(); return new Promise(done => server.close(done)); },
   };
 }
