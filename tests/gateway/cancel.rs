@@ -41,10 +41,7 @@ async fn before_the_agents_headers() {
 async fn between_the_headers_and_the_first_event() {
     let agent = Agent::new().await;
     let gateway = Gateway::before(&agent);
-    let mut client = gateway.ask(post("/")).await;
-    let (mut connection, ..) = agent.request().await;
-    connection.send(STREAM).await;
-    client.head().await;
+    let (client, mut connection) = gateway.stream(&agent).await;
     assert_eq!(gateway.figure("tidegate_runs_active", &[]), 1.0);
     drop(client);
     is_left_at_once(&mut connection).await;
@@ -56,10 +53,7 @@ async fn in_the_middle_of_a_run_and_of_an_event() {
     let agent = Agent::new().await;
     let gateway = Gateway::before(&agent);
     for (sent, reset) in [("", false), ("data: {\"type\":\"CUST", false), (": ping", true)] {
-        let mut client = gateway.ask(post("/")).await;
-        let (mut connection, ..) = agent.request().await;
-        connection.send(STREAM).await;
-        client.head().await;
+        let (mut client, mut connection) = gateway.stream(&agent).await;
         connection.send(chunk(frame(STARTED) + sent)).await;
         client.expect(&frame(STARTED)).await;
         if reset {
@@ -76,10 +70,7 @@ async fn in_the_middle_of_a_run_and_of_an_event() {
 async fn while_the_agent_talks() {
     let agent = Agent::new().await;
     let gateway = Gateway::before(&agent);
-    let mut client = gateway.ask(post("/")).await;
-    let (mut connection, ..) = agent.request().await;
-    connection.send(STREAM).await;
-    client.head().await;
+    let (client, mut connection) = gateway.stream(&agent).await;
     drop(client);
     soon(async {
         while connection.is_quiet().await {
@@ -125,10 +116,7 @@ async fn after_bytes_that_belong_to_no_request_of_its_own() {
 async fn after_the_runs_end_that_was_its_outcome() {
     let agent = Agent::new().await;
     let gateway = Gateway::before(&agent);
-    let mut client = gateway.ask(post("/")).await;
-    let (mut connection, ..) = agent.request().await;
-    connection.send(STREAM).await;
-    client.head().await;
+    let (mut client, mut connection) = gateway.stream(&agent).await;
     connection.send(chunk(frames([STARTED, FINISHED]))).await;
     client.expect(&frames([STARTED, FINISHED])).await;
     drop(client);
@@ -166,10 +154,7 @@ async fn over_http_2_by_a_reset_of_the_stream() {
     is_left_at_once(&mut connection).await;
     gateway.counted("client_gone", 1.0).await;
 
-    let answer = client.run("/").await;
-    let (mut connection, ..) = agent.request().await;
-    connection.send(STREAM).await;
-    let mut answer = soon(answer).await.unwrap();
+    let (mut answer, mut connection) = client.stream(&agent).await;
     connection.send(chunk(frame(STARTED))).await;
     http2::expect(answer.body_mut(), &frame(STARTED)).await;
     drop(answer);
@@ -184,10 +169,7 @@ async fn over_http_2_by_closing_the_connection() {
     let mut client = Client::connect(&gateway).await;
     let waiting = client.run("/").await;
     let (mut first, ..) = agent.request().await;
-    let answer = client.run("/").await;
-    let (mut second, ..) = agent.request().await;
-    second.send(STREAM).await;
-    let answer = soon(answer).await.unwrap();
+    let (answer, mut second) = client.stream(&agent).await;
     client.close();
     is_left_at_once(&mut first).await;
     is_left_at_once(&mut second).await;

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::support::{
-    Agent, END, FINISHED, Gateway, STARTED, STREAM, chunk, code_of, frame, get,
+    Agent, END, FINISHED, Gateway, STARTED, chunk, code_of, frame, get,
     http2::{self, Client, feed},
     post, soon,
 };
@@ -41,10 +41,7 @@ async fn without_a_run_it_ends_at_once_and_idle_connections_close() {
 async fn a_run_goes_on_and_new_requests_are_told_to_come_again() {
     let agent = Agent::new().await;
     let gateway = with_deadline(&agent, "60s");
-    let mut client = gateway.ask(post("/")).await;
-    let (mut connection, ..) = agent.request().await;
-    connection.send(STREAM).await;
-    client.head().await;
+    let (mut client, mut connection) = gateway.stream(&agent).await;
     gateway.drain();
     connection.send(chunk(frame(STARTED))).await;
     client.expect(&frame(STARTED)).await;
@@ -80,10 +77,7 @@ async fn the_next_request_on_a_connection_with_a_run_is_told_too() {
     let agent = Agent::new().await;
     let gateway = with_deadline(&agent, "60s");
     let mut client = Client::connect(&gateway).await;
-    let answer = client.run("/").await;
-    let (mut connection, ..) = agent.request().await;
-    connection.send(STREAM).await;
-    let answer = soon(answer).await.unwrap();
+    let (answer, mut connection) = client.stream(&agent).await;
     gateway.drain();
     // The order to go away and the request may cross: then it is refused, and the client knows that it was not acted on.
     if let Ok(refused) = soon(client.run("/").await).await {
@@ -101,17 +95,9 @@ async fn the_next_request_on_a_connection_with_a_run_is_told_too() {
 async fn at_the_deadline_runs_end_with_an_error_and_properly() {
     let agent = Agent::new().await;
     let gateway = with_deadline(&agent, "300ms");
-    let mut first = gateway.ask(post("/")).await;
-    let (mut to_first, ..) = agent.request().await;
-    to_first.send(STREAM).await;
-    first.head().await;
-    to_first.send(chunk(frame(STARTED))).await;
-    first.expect(&frame(STARTED)).await;
+    let (mut first, mut to_first) = gateway.run(&agent).await;
     let mut client = Client::connect(&gateway).await;
-    let second = client.run("/").await;
-    let (mut to_second, ..) = agent.request().await;
-    to_second.send(STREAM).await;
-    let second = soon(second).await.unwrap();
+    let (second, mut to_second) = client.stream(&agent).await;
     let mut third = gateway.ask(post("/")).await;
     let (mut to_third, ..) = agent.request().await;
 
@@ -132,10 +118,7 @@ async fn at_the_deadline_runs_end_with_an_error_and_properly() {
 async fn a_client_that_does_not_read_does_not_hold_up_the_end() {
     let agent = Agent::new().await;
     let gateway = with_deadline(&agent, "200ms");
-    let mut client = gateway.ask(post("/")).await;
-    let (mut connection, ..) = agent.request().await;
-    connection.send(STREAM).await;
-    client.head().await;
+    let (_client, mut connection) = gateway.stream(&agent).await;
     let talk = tokio::spawn(async move {
         let event = chunk(frame(&super::support::delta(&"x".repeat(60_000))));
         while connection.pour(&event).await {}
@@ -150,10 +133,7 @@ async fn a_client_that_does_not_read_does_not_hold_up_the_end() {
 async fn a_finished_run_whose_agent_lingers_ends_quietly_at_the_deadline() {
     let agent = Agent::new().await;
     let gateway = with_deadline(&agent, "200ms");
-    let mut client = gateway.ask(post("/")).await;
-    let (mut connection, ..) = agent.request().await;
-    connection.send(STREAM).await;
-    client.head().await;
+    let (mut client, mut connection) = gateway.stream(&agent).await;
     connection.send(chunk(frame(STARTED) + &frame(FINISHED))).await;
     client.expect(&(frame(STARTED) + &frame(FINISHED))).await;
     gateway.drain();

@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::support::{
-    Agent, Connection, END, FINISHED, Gateway, STARTED, STREAM, chunk, delta, frame, get,
+    Agent, Connection, END, FINISHED, Gateway, STARTED, chunk, delta, frame, get,
     http2::{self, Client, Http2Agent, feed},
     post, soon,
 };
@@ -69,10 +69,7 @@ fn everything() -> String {
 async fn a_client_that_does_not_read_holds_the_agent_back_and_loses_nothing() {
     let agent = Agent::new().await;
     let gateway = Gateway::before(&agent);
-    let mut client = gateway.ask(post("/")).await;
-    let (mut connection, ..) = agent.request().await;
-    connection.send(STREAM).await;
-    client.head().await;
+    let (mut client, connection) = gateway.stream(&agent).await;
     let taken = talks(connection);
     let stalled = stalls(&taken).await;
     assert!(stalled < IN_SOCKETS, "{stalled} bytes were taken");
@@ -87,19 +84,13 @@ async fn a_stream_of_http_2_that_is_not_read_holds_its_agent_back_and_no_other()
     let agent = Agent::new().await;
     let gateway = Gateway::before(&agent);
     let mut client = Client::connect(&gateway).await;
-    let answer = client.run("/").await;
-    let (mut connection, ..) = agent.request().await;
-    connection.send(STREAM).await;
-    let slow = soon(answer).await.unwrap();
+    let (slow, connection) = client.stream(&agent).await;
     let taken = talks(connection);
     let stalled = stalls(&taken).await;
     assert!(stalled < IN_SOCKETS, "{stalled} bytes were taken");
     assert!(gateway.figure("tidegate_held_bytes", &[]) <= HELD);
 
-    let answer = client.run("/").await;
-    let (mut connection, ..) = agent.request().await;
-    connection.send(STREAM).await;
-    let mut quick = soon(answer).await.unwrap();
+    let (mut quick, mut connection) = client.stream(&agent).await;
     connection.send(chunk(frame(STARTED))).await;
     http2::expect(quick.body_mut(), &frame(STARTED)).await;
     drop(quick);
@@ -112,10 +103,7 @@ async fn a_stream_of_http_2_that_is_not_read_holds_its_agent_back_and_no_other()
 async fn a_client_that_never_reads_again_is_cut_off_when_the_run_is_over() {
     let agent = Agent::new().await;
     let gateway = Gateway::with(&agent, "timeouts = { run = \"1s\" }", "");
-    let mut client = gateway.ask(post("/")).await;
-    let (mut connection, ..) = agent.request().await;
-    connection.send(STREAM).await;
-    client.head().await;
+    let (client, connection) = gateway.stream(&agent).await;
     let taken = talks(connection);
     stalls(&taken).await;
     gateway.counted("timeout_run", 1.0).await;

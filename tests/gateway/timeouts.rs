@@ -72,10 +72,7 @@ async fn an_agent_that_sends_no_first_event_in_time_ends_the_run() {
 async fn silence_ends_the_run_and_comments_end_silence() {
     let agent = Agent::new().await;
     let gateway = with(&agent, "idle = \"400ms\"");
-    let mut client = gateway.ask(post("/")).await;
-    let (mut connection, ..) = agent.request().await;
-    connection.send(STREAM).await;
-    client.head().await;
+    let (mut client, mut connection) = gateway.stream(&agent).await;
     connection.send(chunk(frame(STARTED))).await;
     for _ in 0..8 {
         tokio::time::sleep(Duration::from_millis(100)).await;
@@ -94,12 +91,7 @@ async fn silence_ends_the_run_and_comments_end_silence() {
 async fn comments_are_no_progress() {
     let agent = Agent::new().await;
     let gateway = with(&agent, "progress = \"300ms\", idle = \"off\"");
-    let mut client = gateway.ask(post("/")).await;
-    let (mut connection, ..) = agent.request().await;
-    connection.send(STREAM).await;
-    client.head().await;
-    connection.send(chunk(frame(STARTED))).await;
-    client.expect(&frame(STARTED)).await;
+    let (mut client, mut connection) = gateway.run(&agent).await;
     let pings = tokio::spawn(async move {
         for _ in 0..100 {
             connection.try_send(chunk(": here\n\n")).await;
@@ -115,10 +107,7 @@ async fn comments_are_no_progress() {
 async fn a_run_ends_when_its_time_is_over_whatever_it_says() {
     let agent = Agent::new().await;
     let gateway = with(&agent, "run = \"300ms\"");
-    let mut client = gateway.ask(post("/")).await;
-    let (mut connection, ..) = agent.request().await;
-    connection.send(STREAM).await;
-    client.head().await;
+    let (mut client, mut connection) = gateway.stream(&agent).await;
     let talk = tokio::spawn(async move {
         for _ in 0..1000 {
             connection.try_send(chunk(frame(&delta("a")))).await;

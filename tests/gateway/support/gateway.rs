@@ -9,7 +9,7 @@ use tidegate::{
 };
 use tokio::net::TcpStream;
 
-use super::{Agent, Connection, soon};
+use super::{Agent, Connection, STARTED, STREAM, chunk, frame, post, soon};
 
 /// A gateway at work. It ends with the test.
 pub struct Gateway {
@@ -60,6 +60,23 @@ impl Gateway {
         let mut connection = self.connect().await;
         connection.send(request).await;
         connection
+    }
+
+    /// A client and its agent, between which a stream has begun: the client has its head, and no event was sent.
+    pub async fn stream(&self, agent: &Agent) -> (Connection, Connection) {
+        let mut client = self.ask(post("/")).await;
+        let (mut connection, ..) = agent.request().await;
+        connection.send(STREAM).await;
+        client.head().await;
+        (client, connection)
+    }
+
+    /// A client and its agent, between which a run has begun: the client has seen `RUN_STARTED`.
+    pub async fn run(&self, agent: &Agent) -> (Connection, Connection) {
+        let (mut client, mut connection) = self.stream(agent).await;
+        connection.send(chunk(frame(STARTED))).await;
+        client.expect(&frame(STARTED)).await;
+        (client, connection)
     }
 
     /// Begins to drain.

@@ -18,7 +18,7 @@ use tokio::{
     task::JoinHandle,
 };
 
-use super::{Gateway, INPUT, soon};
+use super::{Agent, Connection, Gateway, INPUT, STREAM, soon};
 
 /// A body that is what is sent into it. It breaks off when told to, and ends when the sender is dropped.
 pub struct Feed(mpsc::Receiver<Option<Frame<Bytes>>>);
@@ -100,6 +100,14 @@ impl Client {
         let answer = self.send(request, body);
         assert!(feeder.data(INPUT).await);
         answer
+    }
+
+    /// The answer to a run at this agent whose stream has begun, and the agent's side of it; no event was sent.
+    pub async fn stream(&mut self, agent: &Agent) -> (Response<Incoming>, Connection) {
+        let answer = self.run("/").await;
+        let (mut connection, ..) = agent.request().await;
+        connection.send(STREAM).await;
+        (soon(answer).await.unwrap(), connection)
     }
 
     /// Closes the connection with all that is on it.
