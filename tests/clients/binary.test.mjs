@@ -8,24 +8,14 @@ import { isDeepStrictEqual } from 'node:util';
 import { startAskedAgent } from './lib/asked-agent.mjs';
 import { startClient } from './lib/client.mjs';
 import { binaryFrame, eventsOf, frames, PROTOBUF } from './lib/frames.mjs';
-import { startGateway } from './lib/gateway.mjs';
-import { exchange, until } from './lib/net.mjs';
+import { startGateway, withTruncated } from './lib/gateway.mjs';
+import { askForRun, INPUT, until } from './lib/net.mjs';
 import { SHARED } from './lib/paths.mjs';
 import { split, startReplayAgent } from './lib/replay-agent.mjs';
 import { frame, payloads } from './lib/sse.mjs';
 import { conformanceStreams, recordings } from './lib/streams.mjs';
 
 const SSE = 'text/event-stream';
-const config = truncated => `listen = "{listen}"
-[admin]
-listen = "{admin}"
-[agents.main]
-url = "{agent}"
-[[routes]]
-path = "/"
-agent = "main"
-on_error = { truncated = "${truncated}" }
-`;
 
 /** The frames that the reference encoder makes of a stream, or why it makes none that a client could read. */
 function encoded(stream) {
@@ -52,8 +42,8 @@ const counts = {
 let agent, client, plain, strict;
 before(async () => {
   agent = await startReplayAgent();
-  plain = await startGateway(config('pass'), { agent: agent.url });
-  strict = await startGateway(config('run_error'), { agent: agent.url });
+  plain = await startGateway(withTruncated('pass'), { agent: agent.url });
+  strict = await startGateway(withTruncated('run_error'), { agent: agent.url });
   client = await startClient();
 });
 after(async () => {
@@ -78,10 +68,6 @@ async function seen(target, headers, accept, job) {
   assert.ok(!rest.stalled);
   return rest;
 }
-
-const BODY = '{"threadId":"thread-1","runId":"run-1","messages":[],"state":{},"tools":[],"context":[],"forwardedProps":{}}';
-const raw = (target, headers, accept) =>
-  exchange(target.url, { method: 'POST', body: BODY, headers: { ...headers, 'content-type': 'application/json', accept } });
 
 const hex = list => list.map(frame => frame.toString('hex'));
 /** Whether an event is the same after the reference has written and read it. An empty `resume` that it adds is no change. */
@@ -115,7 +101,7 @@ describe('between two protobuf sides frames are forwarded as they came', { skip:
     test(`${size} bytes at a time`, async () => {
       for (const stream of streams) {
         const body = Buffer.concat(stream.binary.pieces);
-        const answer = await raw(plain, play('verbatim', split(body, size), `${PROTOBUF.toUpperCase()}; v=1`), PROTOBUF);
+        const answer = await askForRun(plain, play('verbatim', split(body, size), `${PROTOBUF.toUpperCase()}; v=1`), PROTOBUF);
         assert.equal(answer.headers['content-type'], PROTOBUF, 'clients compare the whole value');
         assert.ok(answer.ended);
         assert.ok(answer.body.equals(body), stream.name);
@@ -130,7 +116,7 @@ describe('recordings of agents that sent protobuf', { skip: noShared }, () => {
     test(one.name, async () => {
       const headers = play(one.name, one.pieces, PROTOBUF, { cut: one.cut });
       const sent = frames(Buffer.concat(one.pieces));
-      const answer = await raw(strict, headers, PROTOBUF);
+      const answer = await askForRun(strict, headers, PROTOBUF);
       assert.ok(answer.ended, 'the body ends properly');
       assert.deepEqual(hex(frames(answer.body).slice(0, sent.length)), hex(sent));
       const added = eventsOf(answer.body).slice(sent.length);
@@ -167,7 +153,7 @@ test('a loss is counted each time, and logged once a run and shape', async () =>
   const headers = play('repeated', run.map(event => frame(JSON.stringify(event))), SSE);
   for (let times = 1; times <= 2; times++) {
     const [[dropped, lost], logged] = [await figures(), strict.log().length];
-    const events = eventsOf((await raw(strict, headers, PROTOBUF)).body);
+    const events = eventsOf((await askForRun(strict, headers, PROTOBUF)).body);
     assert.deepEqual(events.map(event => event.type), ['RUN_STARTED', ...Array(4).fill('CUSTOM'), 'RUN_FINISHED']);
     assert.deepEqual(await figures(), [dropped + 3, lost + 4]);
     await until(2_000, () => /"outcome":"finished"/.test(strict.log().slice(logged))); // the line of the whole run is the last
@@ -179,7 +165,7 @@ describe('what protobuf cannot say is named, and the run ends all the same', { s
   for (const stream of refused) {
     test(`${stream.name}: ${stream.binary.refused}`, async () => {
       const [lost, dropped, logged] = [await lossesCounted(), await eventsDropped(), strict.log().length];
-      const answer = await raw(strict, play(stream.name, stream.pieces, SSE), PROTOBUF);
+      const answer = await askForRun(strict, play(stream.name, stream.pieces, SSE), PROTOBUF);
       assert.equal(answer.status, 200);
       assert.ok(answer.ended);
       const events = eventsOf(answer.body);
@@ -198,7 +184,7 @@ describe('what protobuf cannot say is named, and the run ends all the same', { s
     for (const stream of [...all, ...recordings().streams.filter(one => !one.cut)]) {
       const before = await lossesCounted() + await eventsDropped();
       const changed = payloads(Buffer.concat(stream.pieces)).filter(payload => !survives(JSON.parse(payload)));
-      await raw(strict, play(stream.name, stream.pieces, SSE), PROTOBUF);
+      await askForRun(strict, play(stream.name, stream.pieces, SSE), PROTOBUF);
       const named = await lossesCounted() + await eventsDropped() - before;
       assert.equal(named > 0, changed.length > 0, `${stream.name}: ${named} losses named, changed: ${changed}`);
       counts['streams tried for losses'] += 1;
@@ -216,7 +202,7 @@ describe('a protobuf stream that breaks off within a frame ends with one RUN_ERR
     for (const cut of [true, false]) {
       test(`after ${at} of ${next.length} bytes, ${cut ? 'the connection cut' : 'the body ended'}`, async () => {
         const headers = play('broken', [begun, next.subarray(0, at)], PROTOBUF, { cut });
-        const answer = await raw(strict, headers, PROTOBUF);
+        const answer = await askForRun(strict, headers, PROTOBUF);
         assert.ok(answer.ended);
         assert.ok(frames(answer.body)[0].equals(begun));
         const [, ...added] = eventsOf(answer.body);
@@ -330,7 +316,7 @@ describe('a client that stops reading protobuf holds its agent back, and nobody 
           const headers = { 'content-type': 'application/json', accept: PROTOBUF, 'x-much': 'yes' };
           const request = http.request(gateway.url, { method: 'POST', agent: false, headers }, done);
           request.on('error', fail);
-          request.end(BODY);
+          request.end(INPUT);
         });
         assert.equal(response.headers['content-type'], PROTOBUF);
         response.on('error', () => {});

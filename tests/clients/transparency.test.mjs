@@ -4,23 +4,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { startClient } from './lib/client.mjs';
-import { startGateway } from './lib/gateway.mjs';
-import { exchange } from './lib/net.mjs';
+import { startGateway, withTruncated } from './lib/gateway.mjs';
+import { askForRun } from './lib/net.mjs';
 import { SHARED } from './lib/paths.mjs';
 import { split, startReplayAgent } from './lib/replay-agent.mjs';
 import { frame, isPlainlyFramed, isTerminated, payloads } from './lib/sse.mjs';
 import { conformanceStreams, ODD_PAYLOADS, oddFramings, recordings } from './lib/streams.mjs';
 
-const TRANSPARENT = `listen = "{listen}"
-[admin]
-listen = "{admin}"
-[agents.main]
-url = "{agent}"
-[[routes]]
-path = "/"
-agent = "main"
-on_error = { truncated = "pass" }
-`;
 const DEFAULT = `listen = "{listen}"
 agent = "{agent}"
 [admin]
@@ -35,7 +25,7 @@ const counts = { 'streams seen by the client': 0, 'events compared': 0, 'payload
 let agent, client, transparent, byDefault;
 before(async () => {
   agent = await startReplayAgent();
-  transparent = await startGateway(TRANSPARENT, { agent: agent.url });
+  transparent = await startGateway(withTruncated('pass'), { agent: agent.url });
   byDefault = await startGateway(DEFAULT, { agent: agent.url });
   client = await startClient();
 });
@@ -69,9 +59,7 @@ const sentBy = stream => payloads(Buffer.concat(stream.pieces), { loose: !stream
 /** With `truncated = "pass"`, a body that is cut before its run has ended is cut for the client too. */
 const staysCut = stream => Boolean(stream.cut) && !isTerminated(sentBy(stream));
 
-/** The answer to one plain request, in bytes. */
-const raw = (target, headers, body = '{"threadId":"thread-1","runId":"run-1","messages":[],"state":{},"tools":[],"context":[],"forwardedProps":{}}') =>
-  exchange(target.url, { method: 'POST', body, headers: { ...headers, 'content-type': 'application/json', accept: 'text/event-stream' } });
+const raw = (target, headers, body) => askForRun(target, headers, 'text/event-stream', body);
 
 const texts = frames => frames.map(f => f.toString());
 

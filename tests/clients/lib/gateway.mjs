@@ -62,6 +62,18 @@ export async function startGateway(config, values = {}) {
   };
 }
 
+/** A configuration with one agent, and what becomes of its streams without a terminal event: `pass` or `run_error`. */
+export const withTruncated = truncated => `listen = "{listen}"
+[admin]
+listen = "{admin}"
+[agents.main]
+url = "{agent}"
+[[routes]]
+path = "/"
+agent = "main"
+on_error = { truncated = "${truncated}" }
+`;
+
 /** Prometheus text to `{ name, labels, value }`, comments left out. */
 function parseMetrics(text) {
   const series = [];

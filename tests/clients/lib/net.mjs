@@ -55,3 +55,10 @@ export function exchange(url, { method = 'GET', headers = {}, body } = {}) {
     request.end(bytes);
   });
 }
+
+/** The input of a plain run. */
+export const INPUT = '{"threadId":"thread-1","runId":"run-1","messages":[],"state":{},"tools":[],"context":[],"forwardedProps":{}}';
+
+/** The answer to one plain request for a run, in bytes. */
+export const askForRun = (target, headers, accept, body = INPUT) =>
+  exchange(target.url, { method: 'POST', body, headers: { ...headers, 'content-type': 'application/json', accept } });
