@@ -44,8 +44,7 @@ fn pass_on(criterion: &mut Criterion) {
             while let Some(frame) = decoder.next().unwrap() {
                 let event = Event::new(frame.data, frame.canonical.map(|bytes| (Encoding::Sse, bytes)));
                 assert_eq!(event.kind(), EventKind::TextMessageContent);
-                let (text, frame) = event.into_parts();
-                encoder.event(&text, frame.map(|(_, bytes)| bytes), &mut out);
+                encoder.event(event.text(), event.frame(Encoding::Sse).cloned(), &mut out);
             }
             assert_eq!(out.len(), text.len());
             out

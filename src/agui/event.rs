@@ -51,17 +51,14 @@ impl Event {
         &self.text
     }
 
-    /// The text and the frame it arrived in; no frame if an edit changed it.
-    pub fn into_parts(self) -> (Bytes, Option<(Encoding, Bytes)>) {
-        (self.text, self.frame)
+    /// The frame it arrived in, if that is of this encoding and no edit changed the event.
+    pub fn frame(&self, encoding: Encoding) -> Option<&Bytes> {
+        self.frame.as_ref().filter(|(of, _)| *of == encoding).map(|(_, frame)| frame)
     }
 
     /// Its length in bytes, as it came or as it will be written: its payload, or its whole frame if it is binary.
     pub fn size(&self) -> usize {
-        match &self.frame {
-            Some((Encoding::Protobuf, frame)) => frame.len(),
-            _ => self.text.len(),
-        }
+        self.frame(Encoding::Protobuf).unwrap_or(&self.text).len()
     }
 
     /// The name of its type, also one that this build does not know; `None` if it has none.

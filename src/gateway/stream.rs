@@ -246,6 +246,14 @@ impl EventStream {
         }
     }
 
+    /// What is no run ends as it does; what is held of it comes out.
+    fn foreign_ends(&mut self, broken: bool) {
+        self.is_foreign();
+        self.broken = broken;
+        self.phase = Phase::Over;
+        self.source = None;
+    }
+
     fn take(&mut self, item: Item, at: Instant) {
         let (event, losses) = match item {
             Item::Event { event, losses } => (event, losses),
@@ -260,7 +268,7 @@ impl EventStream {
             self.speaks_protobuf.set(event.string("protocolVersion").is_some_and(|version| !version.starts_with("0.")));
         }
         if self.pipeline.is_empty() {
-            return self.send(event, at);
+            return self.send(&event, at);
         }
         self.pipeline.event(event, at, &mut self.sink);
         self.send_what_came_out(at);
@@ -272,27 +280,23 @@ impl EventStream {
         }
         let mut events = std::mem::take(&mut self.sink.events);
         for event in events.drain(..) {
-            self.send(event, at);
+            self.send(&event, at);
         }
         self.sink.events = events;
     }
 
-    fn send(&mut self, event: Event, at: Instant) {
-        let kind = event.kind();
+    fn send(&mut self, event: &Event, at: Instant) {
         let before = self.out.len();
-        let text = event.text().clone();
         match self.writer.event(event, &mut self.out) {
-            Ok(losses) => self.tally.lost(losses, kind, Encoding::Sse),
-            Err(NotCarried { shape }) => {
-                return self.tally.not_carried(&Event::new(text, None), shape.as_str());
-            }
+            Ok(losses) => self.tally.lost(losses, event.kind(), Encoding::Sse),
+            Err(NotCarried { shape }) => return self.tally.not_carried(event, shape.as_str()),
         }
-        self.life = self.life.after(kind);
+        self.life = self.life.after(event.kind());
         let size = match self.writer.encoding() {
-            Encoding::Sse => text.len(),
+            Encoding::Sse => event.text().len(),
             Encoding::Protobuf => self.out.len() - before,
         };
-        self.tally.sent(kind, size);
+        self.tally.sent(event.kind(), size);
         self.timers.wrote(at, self.life.owes_an_end());
     }
 
@@ -301,13 +305,7 @@ impl EventStream {
         match self.phase {
             Phase::Run => {}
             Phase::Over => return,
-            Phase::Undecided(_) | Phase::Foreign => {
-                self.is_foreign();
-                self.broken = how == End::Broken;
-                self.phase = Phase::Over;
-                self.source = None;
-                return;
-            }
+            Phase::Undecided(_) | Phase::Foreign => return self.foreign_ends(how == End::Broken),
         }
         let pass = self.truncated == Fault::Pass;
         if how == End::Closed
@@ -385,13 +383,7 @@ impl EventStream {
                 }
                 return self.timers.wrote(now, true);
             }
-            Wake::Drain if !matches!(self.phase, Phase::Run) => {
-                self.is_foreign();
-                self.broken = true;
-                self.phase = Phase::Over;
-                self.source = None;
-                return;
-            }
+            Wake::Drain if !matches!(self.phase, Phase::Run) => return self.foreign_ends(true),
             Wake::Drain => (Code::GatewayShutdown, Outcome::Drained),
             Wake::Limit(Due::Run) => (Code::RunTimeout, Outcome::TimeoutRun),
             Wake::Limit(Due::FirstEvent) => (Code::FirstEventTimeout, Outcome::TimeoutFirstEvent),

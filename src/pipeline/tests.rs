@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 
 use super::*;
+use crate::agui::Encoding;
 
 fn event(text: &str) -> Event {
     let frame = format!("data: {text}\n\n");
-    Event::new(Bytes::copy_from_slice(text.as_bytes()), Some((crate::agui::Encoding::Sse, frame.into())))
+    Event::new(Bytes::copy_from_slice(text.as_bytes()), Some((Encoding::Sse, frame.into())))
 }
 
 fn texts(sink: &Sink) -> Vec<String> {
@@ -32,7 +33,7 @@ fn a_route_without_middleware_has_no_stage() {
     assert!(Recipe::default().build().is_empty());
     let sink = through(&Recipe::default(), &[r#"{"type":"RAW","n":1.0}"#, "[DONE]"]);
     assert_eq!(texts(&sink), [r#"{"type":"RAW","n":1.0}"#, "[DONE]"]);
-    assert!(sink.events.iter().all(|e| e.clone().into_parts().1.is_some()), "the frame is still there to forward");
+    assert!(sink.events.iter().all(|e| e.frame(Encoding::Sse).is_some()), "the frame is still there to forward");
 }
 
 #[test]
@@ -53,7 +54,7 @@ fn select_strips_members_and_keeps_the_frame_of_events_without_them() {
     let recipe = Recipe { select: Some(Select::new([], ["rawEvent"])) };
     let sink = through(&recipe, &[r#"{"type":"CUSTOM","rawEvent":{},"f":1e2}"#, r#"{"type":"CUSTOM","f":1e2}"#]);
     assert_eq!(texts(&sink), [r#"{"type":"CUSTOM","f":1e2}"#, r#"{"type":"CUSTOM","f":1e2}"#]);
-    let frames: Vec<_> = sink.events.into_iter().map(|e| e.into_parts().1.is_some()).collect();
+    let frames: Vec<_> = sink.events.iter().map(|e| e.frame(Encoding::Sse).is_some()).collect();
     assert_eq!(frames, [false, true], "only an edited event is encoded again");
     assert_eq!(sink.dropped, [Dropped { stage: "select", reason: "member", kind: EventKind::Custom }]);
 }

@@ -32,14 +32,13 @@ impl Writer {
     /// # Errors
     ///
     /// [`NotCarried`] if the encoding has no place for it at all. Nothing is written then.
-    pub fn event(&self, event: Event, out: &mut Batch) -> Result<Losses, NotCarried> {
-        let (text, wired) = event.into_parts();
-        match (self, wired) {
-            (Self::Sse(encoder), Some((Encoding::Sse, frame))) => encoder.event(&text, Some(frame), out),
-            (Self::Sse(encoder), _) => encoder.event(&text, None, out),
-            (Self::Protobuf(_), Some((Encoding::Protobuf, frame))) => out.push(frame),
-            (Self::Protobuf(peer), _) => {
-                let encoded = proto::from_json(&text, *peer)?;
+    pub fn event(&self, event: &Event, out: &mut Batch) -> Result<Losses, NotCarried> {
+        let frame = event.frame(self.encoding()).cloned();
+        match (self, frame) {
+            (Self::Sse(encoder), frame) => encoder.event(event.text(), frame, out),
+            (Self::Protobuf(_), Some(frame)) => out.push(frame),
+            (Self::Protobuf(peer), None) => {
+                let encoded = proto::from_json(event.text(), *peer)?;
                 out.push(encoded.frame.whole);
                 return Ok(encoded.losses);
             }
