@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use http::{HeaderMap, Method, Request, Response, Uri, Version, header};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, Uri, Version, header};
 
 use super::{
     alarm::Alarm,
@@ -41,6 +41,8 @@ pub struct Agent {
     /// Whether it has answered with protobuf of 1.0.
     pub speaks_protobuf: Rc<Cell<bool>>,
     endpoints: Vec<Rc<Endpoint>>,
+    /// The `Host` that the configuration sets instead of the url's.
+    own_host: Option<HeaderValue>,
     turn: Cell<usize>,
 }
 
@@ -78,12 +80,8 @@ pub struct Errand<'a> {
     pub query: Option<&'a str>,
     /// As the agent shall see them.
     pub headers: HeaderMap,
-    /// Whether `headers` has a `Host` of the configuration's choice.
-    pub own_host: bool,
     /// The body.
     pub upload: Upload,
-    /// What is known of the body.
-    pub intake: Rc<Intake>,
     /// When the request's head was read.
     pub received: Instant,
     /// The order to shut down.
@@ -105,6 +103,13 @@ impl Agent {
             name: Arc::from(config.name.as_str()),
             config: config.clone(),
             speaks_protobuf: Rc::default(),
+            own_host: config
+                .headers
+                .set
+                .iter()
+                .rev()
+                .find(|(name, _)| name == header::HOST)
+                .map(|(_, value)| value.clone()),
             endpoints,
             turn: Cell::new(0),
         })
@@ -120,7 +125,7 @@ impl Agent {
     /// Sends the request and waits for the head of the answer; the url that gave it comes with it.
     pub async fn send(&self, errand: Errand<'_>) -> Result<(Response<Download>, Rc<Endpoint>), Failure> {
         let mut patience = Patience::new(&self.config.timeouts, &errand);
-        let intake = errand.intake.clone();
+        let intake = errand.upload.intake().clone();
         let out_of_time = Cell::new(false);
         let mut sending = pin!(self.try_each(errand, &out_of_time));
         poll_fn(|cx| {
@@ -146,14 +151,14 @@ impl Agent {
     ) -> Result<(Response<Download>, Rc<Endpoint>), Failure> {
         let first = self.turn.get();
         self.turn.set((first + 1) % self.endpoints.len().max(1));
-        let Errand { method, rest, query, headers, own_host, upload, .. } = errand;
+        let Errand { method, rest, query, headers, upload, .. } = errand;
         let mut request = Request::new(upload);
         *request.method_mut() = method;
         *request.headers_mut() = headers;
         let mut failure = Failure::Unreachable;
         for turn in 0..self.endpoints.len() {
             let endpoint = &self.endpoints[(first + turn) % self.endpoints.len()];
-            address(&mut request, endpoint, rest, query, own_host);
+            address(&mut request, endpoint, rest, query, self.own_host.as_ref());
             loop {
                 let mut attempt = Attempted { endpoint, result: Attempt::ClientGone, out_of_time };
                 let (link, used) = match endpoint.link().await {
@@ -209,24 +214,27 @@ impl Drop for Attempted<'_> {
     }
 }
 
-/// Addresses a request to an endpoint.
-fn address(request: &mut Request<Upload>, endpoint: &Endpoint, rest: &str, query: Option<&str>, own_host: bool) {
-    let target = route::target(endpoint.uri(), rest, query);
+/// Addresses a request to an endpoint, at its own host unless another was chosen.
+fn address(
+    request: &mut Request<Upload>,
+    endpoint: &Endpoint,
+    rest: &str,
+    query: Option<&str>,
+    own_host: Option<&HeaderValue>,
+) {
+    let host = own_host.unwrap_or(endpoint.host());
     let mut parts = http::uri::Parts::default();
-    parts.path_and_query = target.parse().ok();
+    parts.path_and_query = route::target(endpoint.uri(), rest, query).parse().ok();
     if endpoint.is_http2() {
         parts.scheme = endpoint.uri().scheme().cloned();
-        let own = request.headers().get(header::HOST).filter(|_| own_host);
-        parts.authority = own.unwrap_or(endpoint.host()).to_str().ok().and_then(|host| host.parse().ok());
+        parts.authority = host.to_str().ok().and_then(|host| host.parse().ok());
         *request.version_mut() = Version::HTTP_2;
+        request.headers_mut().remove(header::HOST);
+    } else {
+        request.headers_mut().insert(header::HOST, host.clone());
     }
     if let Ok(uri) = Uri::from_parts(parts) {
         *request.uri_mut() = uri;
-    }
-    if endpoint.is_http2() {
-        request.headers_mut().remove(header::HOST);
-    } else if !own_host {
-        request.headers_mut().insert(header::HOST, endpoint.host().clone());
     }
 }
 
@@ -245,7 +253,7 @@ impl Patience {
         Self {
             first_event: limits.first_event,
             run: limits.run.map(|limit| errand.received + limit),
-            intake: errand.intake.clone(),
+            intake: errand.upload.intake().clone(),
             drain: errand.drain.clone(),
             registration: None,
             alarm: Alarm::default(),

@@ -18,7 +18,7 @@ pub type Broken = Box<dyn std::error::Error + Send + Sync>;
 #[derive(Debug)]
 pub struct Body {
     content: Content,
-    ticket: Option<Rc<Ticket>>,
+    ticket: Option<Ticket>,
     answering: Option<Answering>,
 }
 
@@ -56,7 +56,7 @@ impl Body {
     }
 
     /// Keeps this request in flight for as long as the body lives.
-    pub fn hold(&mut self, ticket: Rc<Ticket>) {
+    pub fn hold(&mut self, ticket: Ticket) {
         self.ticket = Some(ticket);
     }
 

@@ -29,7 +29,7 @@ use crate::{
     observe::{Code, Outcome, Refusal, RunRecord, TraceParent},
     wire::{
         Encoding, Writer, media,
-        negotiate::{self, Agreed, NotAcceptable, ask_for, negotiate},
+        negotiate::{Accepted, Agreed, NotAcceptable, ask_for, negotiate},
         proto,
     },
 };
@@ -45,7 +45,7 @@ pub struct Peer {
 
 /// Answers one request.
 pub async fn answer(request: Request<Incoming>, peer: Peer, worker: Rc<Worker>) -> Result<Response<Body>, Infallible> {
-    let ticket = Rc::new(worker.drain.ticket());
+    let ticket = worker.drain.ticket();
     let story = match Story::admit(&request, peer, &worker) {
         Ok(story) => story,
         Err((problem, reason)) => {
@@ -74,6 +74,8 @@ struct Story {
     trace: TraceParent,
     starts_trace: bool,
     agreed: Result<Agreed, NotAcceptable>,
+    /// An event stream may come of it: then its answer should not be compressed, and what is asked for is this
+    /// gateway's choice.
     may_be_a_run: bool,
     client: std::net::IpAddr,
     intake: Rc<Intake>,
@@ -121,9 +123,10 @@ impl Story {
             version: request.version(),
         };
         let trace = headers.get(TRACEPARENT).and_then(|value| TraceParent::parse(value.as_bytes()));
-        let agreed = negotiate(lines(headers).iter().copied(), site.sides());
-        let may_be_a_run = may_be_a_run(request.method(), headers);
-        if agreed.is_err() && negotiate::is_named(lines(headers).iter().copied()) {
+        let accept: Vec<&[u8]> = accept(headers).collect();
+        let accepted = Accepted::of(accept.iter().copied());
+        let agreed = negotiate(accepted, site.sides());
+        if agreed.is_err() && accepted.names_one() {
             return Err((Problem::NOT_ACCEPTABLE, Refusal::NotAcceptable));
         }
         let readable = !headers.contains_key(header::CONTENT_ENCODING);
@@ -134,7 +137,7 @@ impl Story {
             client: origin.client(headers, &worker.trusted_proxies),
             origin,
             agreed,
-            may_be_a_run,
+            may_be_a_run: accepted.names_one() || carries_json(request),
             starts_trace: trace.is_none(),
             trace: trace.unwrap_or_else(TraceParent::start),
             intake: Intake::new(site.config.limits.body, readable, site.metrics.clone()),
@@ -149,14 +152,11 @@ impl Story {
     /// Sends the input to the agent and waits for the head of the answer.
     async fn send(&self, request: Request<Incoming>) -> Result<(Response<Download>, Rc<Endpoint>), Failure> {
         let (mut head, body) = request.into_parts();
-        let rules = &self.agent().config.headers;
-        headers::toward_agent(&mut head.headers, &self.origin, rules);
+        headers::toward_agent(&mut head.headers, &self.origin, &self.agent().config.headers);
         if self.may_be_a_run {
             head.headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-            let accept = ask_for(
-                lines(&head.headers).iter().copied(),
-                self.agreed.map_or(media::EVENT_STREAM, |agreed| agreed.ask),
-            );
+            let ask = self.agreed.map_or(media::EVENT_STREAM, |agreed| agreed.ask);
+            let accept = ask_for(accept(&head.headers), ask);
             if let Ok(accept) = HeaderValue::from_bytes(&accept) {
                 head.headers.insert(header::ACCEPT, accept);
             }
@@ -171,10 +171,8 @@ impl Story {
             method: head.method,
             rest: route::rest_of(&self.site.config.path, head.uri.path()).unwrap_or_default(),
             query: head.uri.query(),
-            own_host: rules.set.iter().any(|(name, _)| name == header::HOST),
             headers: head.headers,
             upload: Upload::new(body, self.intake.clone()),
-            intake: self.intake.clone(),
             received: self.received,
             drain: self.worker.drain.clone(),
         };
@@ -192,14 +190,15 @@ impl Story {
         if let Some(encoding) = encoding.filter(|_| answer.status().is_success()) {
             // An event stream may be anything; this media type says what it is.
             let is_run = is_run || encoding == Encoding::Protobuf;
-            return match self.agreed {
-                Err(NotAcceptable) if is_run => {
+            let to = match self.agreed {
+                _ if !is_run => Encoding::Sse,
+                Ok(agreed) => agreed.answer(encoding),
+                Err(NotAcceptable) => {
                     self.worker.metrics.refused(Refusal::NotAcceptable);
-                    Problem::NOT_ACCEPTABLE.into_response()
+                    return Problem::NOT_ACCEPTABLE.into_response();
                 }
-                Ok(agreed) if is_run => self.stream(answer, endpoint, is_run, encoding, agreed.answer(encoding)).await,
-                _ => self.stream(answer, endpoint, is_run, encoding, Encoding::Sse).await,
             };
+            return self.stream(answer, endpoint, is_run, encoding, to).await;
         }
         if is_run {
             if self.site.config.on_error.status == Fault::RunError {
@@ -338,13 +337,12 @@ const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
 
 /// The lines of `Accept`.
-fn lines(headers: &HeaderMap) -> Vec<&[u8]> {
-    headers.get_all(header::ACCEPT).iter().map(HeaderValue::as_bytes).collect()
+fn accept(headers: &HeaderMap) -> impl Iterator<Item = &[u8]> {
+    headers.get_all(header::ACCEPT).iter().map(HeaderValue::as_bytes)
 }
 
-/// Whether an event stream may come of this request: then its answer should not be compressed, and what is asked
-/// for is this gateway's choice.
-fn may_be_a_run(method: &Method, headers: &HeaderMap) -> bool {
-    let json = headers.get(header::CONTENT_TYPE).is_none_or(|value| media::is_json(value.as_bytes()));
-    *method == Method::POST && json || negotiate::is_named(lines(headers).iter().copied())
+/// Whether the body may be the input of a run, by what is said of it.
+fn carries_json(request: &Request<Incoming>) -> bool {
+    let json = |value: &HeaderValue| media::is_json(value.as_bytes());
+    *request.method() == Method::POST && request.headers().get(header::CONTENT_TYPE).is_none_or(json)
 }

@@ -123,6 +123,11 @@ impl Upload {
         Self { body, intake }
     }
 
+    /// What is known of the body.
+    pub fn intake(&self) -> &Rc<Intake> {
+        &self.intake
+    }
+
     /// Reads what comes of the body within this time, for nobody but its [`Intake`].
     pub async fn read_on(mut self, limit: Duration) {
         let reading = async { while let Some(Ok(_)) = poll_fn(|cx| Pin::new(&mut self).poll_frame(cx)).await {} };

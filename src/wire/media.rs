@@ -41,7 +41,7 @@ impl Accept {
         let kind = media.split('/').next().unwrap_or_default();
         let mut said = false;
         let (mut named, mut kind_wildcard, mut wildcard) = (None, None, None);
-        for range in lines.into_iter().flat_map(|line| split(line, b',')) {
+        for range in ranges(lines) {
             let mut parts = split(range, b';');
             let name = parts.next().unwrap_or_default().trim_ascii().to_ascii_lowercase();
             if name.is_empty() {
@@ -75,8 +75,13 @@ impl Accept {
     }
 }
 
+/// The media ranges of all lines of an `accept`, each with its parameters.
+pub(super) fn ranges<'a>(lines: impl IntoIterator<Item = &'a [u8]>) -> impl Iterator<Item = &'a [u8]> {
+    lines.into_iter().flat_map(|line| split(line, b','))
+}
+
 /// The type without its parameters.
-fn essence(content_type: &[u8]) -> &[u8] {
+pub(super) fn essence(content_type: &[u8]) -> &[u8] {
     content_type.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii()
 }
 

@@ -10,19 +10,13 @@ pub const PROTOBUF: &str = "application/vnd.ag-ui.event+proto";
 /// What an agent is asked for that may answer with protobuf: both, for the client can be given either.
 const PROTOBUF_OR_SSE: &str = "application/vnd.ag-ui.event+proto, text/event-stream;q=0.5";
 
-/// Whether a `content-type` is that of a protobuf body, in any case, with any parameters.
-pub fn is_protobuf(content_type: &[u8]) -> bool {
-    let essence = content_type.split(|byte| *byte == b';').next().unwrap_or_default();
-    essence.trim_ascii().eq_ignore_ascii_case(PROTOBUF.as_bytes())
-}
-
 impl Encoding {
     /// The encoding of a body with this `content-type`; `None` if it is no stream of events.
     pub fn of(content_type: &[u8]) -> Option<Self> {
         if media::is_event_stream(content_type) {
             Some(Self::Sse)
         } else {
-            is_protobuf(content_type).then_some(Self::Protobuf)
+            media::essence(content_type).eq_ignore_ascii_case(PROTOBUF.as_bytes()).then_some(Self::Protobuf)
         }
     }
 
@@ -86,7 +80,31 @@ impl Agreed {
     }
 }
 
-/// Decides between the two encodings. `accept` is every line of that header in the client's request.
+/// What a client's `accept` says of the two encodings.
+#[derive(Clone, Copy, Debug)]
+pub struct Accepted {
+    sse: Accept,
+    protobuf: Accept,
+}
+
+impl Accepted {
+    /// Reads every line of that header.
+    pub fn of<'a, L>(lines: L) -> Self
+    where
+        L: IntoIterator<Item = &'a [u8]>,
+        L::IntoIter: Clone,
+    {
+        let lines = lines.into_iter();
+        Self { sse: Accept::of(lines.clone(), media::EVENT_STREAM), protobuf: Accept::of(lines, PROTOBUF) }
+    }
+
+    /// Whether the client names one of the two, so that a run is what it wants or refuses.
+    pub fn names_one(self) -> bool {
+        [self.sse, self.protobuf].iter().any(|accept| matches!(accept, Accept::Named { .. }))
+    }
+}
+
+/// Decides between the two encodings.
 ///
 /// - The client's: of the types that it names, the one with the higher weight, at equal weights the agent's own. A type
 ///   that only a wildcard covers, or a client that says nothing, gets SSE as long as that is not refused.
@@ -99,14 +117,8 @@ impl Agreed {
 /// # Errors
 ///
 /// [`NotAcceptable`] if the client admits neither of the two, whatever is configured.
-pub fn negotiate<'a, L>(accept: L, sides: Sides) -> Result<Agreed, NotAcceptable>
-where
-    L: IntoIterator<Item = &'a [u8]>,
-    L::IntoIter: Clone,
-{
-    let lines = accept.into_iter();
-    let sse = Accept::of(lines.clone(), media::EVENT_STREAM);
-    let protobuf = Accept::of(lines, PROTOBUF);
+pub fn negotiate(accepted: Accepted, sides: Sides) -> Result<Agreed, NotAcceptable> {
+    let Accepted { sse, protobuf } = accepted;
     if !sse.admits() && !protobuf.admits() {
         return Err(NotAcceptable);
     }
@@ -127,17 +139,6 @@ where
     Ok(Agreed { ask: if asks_protobuf { PROTOBUF_OR_SSE } else { media::EVENT_STREAM }, client })
 }
 
-/// Whether the client names one of the two types, so that a run is what it wants or refuses.
-pub fn is_named<'a, L>(accept: L) -> bool
-where
-    L: IntoIterator<Item = &'a [u8]>,
-    L::IntoIter: Clone,
-{
-    let lines = accept.into_iter();
-    let names = |media| matches!(Accept::of(lines.clone(), media), Accept::Named { .. });
-    names(media::EVENT_STREAM) || names(PROTOBUF)
-}
-
 /// The `accept` of a request that may be a run: what was agreed, and after it the other types that the client names,
 /// so that an agent that answers with JSON or a page still may. Of wildcards, only that for JSON is left: early agents
 /// take one for a wish for protobuf.
@@ -145,8 +146,8 @@ pub fn ask_for<'a>(accept: impl IntoIterator<Item = &'a [u8]>, agreed: &str) -> 
     let mut ask = agreed.as_bytes().to_vec();
     let mut any = false;
     let mut anything = true;
-    for range in accept.into_iter().flat_map(|line| line.split(|byte| *byte == b',')).map(<[u8]>::trim_ascii) {
-        let essence = range.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
+    for range in media::ranges(accept).map(<[u8]>::trim_ascii) {
+        let essence = media::essence(range);
         anything = false;
         any |= essence == b"*/*" || essence.eq_ignore_ascii_case(b"application/*");
         if !essence.is_empty() && !essence.contains(&b'*') && Encoding::of(essence).is_none() {
@@ -191,7 +192,7 @@ mod tests {
     }
 
     fn gets(lines: &[&str], sides: Sides) -> Gets {
-        let Ok(agreed) = negotiate(lines.iter().map(|line| line.as_bytes()), sides) else {
+        let Ok(agreed) = negotiate(Accepted::of(lines.iter().map(|line| line.as_bytes())), sides) else {
             return Gets::Nothing;
         };
         match (agreed.answer(Encoding::Sse), agreed.answer(Encoding::Protobuf)) {
@@ -296,7 +297,7 @@ mod tests {
         ];
         for (route, agent, agent_speaks_protobuf, agent_is_old, accept, protobuf) in cases.iter().copied() {
             let sides = Sides { route, agent, agent_speaks_protobuf, agent_is_old, client_is_old: false };
-            let ask = negotiate([accept.as_bytes()], sides).map(|agreed| agreed.ask);
+            let ask = negotiate(Accepted::of([accept.as_bytes()]), sides).map(|agreed| agreed.ask);
             let expected = if protobuf { PROTOBUF_OR_SSE } else { "text/event-stream" };
             assert_eq!(ask, Ok(expected), "{sides:?} {accept}");
         }

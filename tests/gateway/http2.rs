@@ -189,6 +189,21 @@ async fn a_host_of_the_configurations_choice_is_the_authority() {
 }
 
 #[tokio::test]
+async fn a_host_of_the_configurations_choice_stays_at_the_next_url() {
+    let refuses = Agent::new().await;
+    let mut agent = Http2Agent::new().await;
+    let gateway = Gateway::start(&format!(
+        "[agents.bot]\nurl = [\"{}\", \"http://{}/agui\"]\nhttp = 2\nheaders = {{ set = {{ host = \"inner.example\" }} }}",
+        refuses.url(),
+        agent.address()
+    ));
+    drop(refuses);
+    let _client = gateway.ask(get("/x")).await;
+    let (request, _reply) = agent.request().await;
+    assert_eq!(request.uri().host(), Some("inner.example"));
+}
+
+#[tokio::test]
 async fn a_new_connection_follows_one_that_the_agent_closed() {
     let agent = Agent::new().await;
     let gateway = Gateway::with(&agent, "http = 2", "");
