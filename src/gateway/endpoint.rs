@@ -22,6 +22,8 @@ use crate::{
 
 /// How long a connection is kept for the next request; agents close theirs later than this, mostly.
 const KEPT: Duration = Duration::from_secs(55);
+/// How often a peer that is silent is asked whether it is still there.
+pub const PING: Duration = Duration::from_secs(20);
 /// How many connections are kept at most, for each url and thread.
 const KEPT_COUNT: usize = 1024;
 
@@ -163,6 +165,6 @@ impl Endpoint {
 
 /// Has the system look after silent connections, so that a peer that vanished is noticed.
 pub fn keep_alive(stream: &TcpStream) -> io::Result<()> {
-    let every = socket2::TcpKeepalive::new().with_time(Duration::from_secs(60)).with_interval(Duration::from_secs(20));
+    let every = socket2::TcpKeepalive::new().with_time(Duration::from_secs(60)).with_interval(PING);
     socket2::SockRef::from(stream).set_tcp_keepalive(&every)
 }

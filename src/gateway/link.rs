@@ -21,7 +21,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpStream;
 
 use super::{
-    endpoint::Endpoint,
+    endpoint::{Endpoint, PING},
     quiet::Quiet,
     upload::Upload,
     worker::{ALL_STREAMS, Local, MAX_BUFFER, STREAM_WINDOW},
@@ -77,7 +77,7 @@ pub type Http2 = http2::SendRequest<Upload>;
 pub async fn http2_over(stream: TcpStream) -> hyper::Result<Http2> {
     let (sender, connection) = http2::Builder::new(Local)
         .timer(TokioTimer::new())
-        .keep_alive_interval(Duration::from_secs(20))
+        .keep_alive_interval(PING)
         .initial_stream_window_size(STREAM_WINDOW)
         .initial_connection_window_size(ALL_STREAMS)
         .max_send_buf_size(MAX_BUFFER)

@@ -46,22 +46,22 @@ pub struct Peer {
 /// Answers one request.
 pub async fn answer(request: Request<Incoming>, peer: Peer, worker: Rc<Worker>) -> Result<Response<Body>, Infallible> {
     let ticket = worker.drain.ticket();
-    let story = match Story::admit(&request, peer, &worker) {
-        Ok(story) => story,
+    let line = peer.line.clone();
+    let mut response = match Story::admit(&request, peer, &worker) {
+        Ok(story) => {
+            let mut response = story.answer(request).await;
+            response.body_mut().hold(ticket);
+            response
+        }
         Err((problem, reason)) => {
             worker.metrics.refused(reason);
             worker.metrics.request(problem.status);
-            return Ok(problem.into_response());
+            problem.into_response()
         }
     };
-    let version = request.version();
-    let mut response = match story.send(request).await {
-        Ok((answer, endpoint)) => story.tell(answer, &endpoint).await,
-        Err(failure) => story.fails(failure),
-    };
-    *response.version_mut() = if version == Version::HTTP_2 { Version::HTTP_2 } else { Version::HTTP_11 };
-    story.site.metrics.request(response.status());
-    response.body_mut().hold(ticket);
+    if let Some(line) = line {
+        response.body_mut().answers_on(line);
+    }
     Ok(response)
 }
 
@@ -147,6 +147,18 @@ impl Story {
 
     fn agent(&self) -> &Agent {
         &self.site.agent
+    }
+
+    /// Answers the request: with what its agent says, or that there is no answer.
+    async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
+        let version = request.version();
+        let mut response = match self.send(request).await {
+            Ok((answer, endpoint)) => self.tell(answer, &endpoint).await,
+            Err(failure) => self.fails(failure),
+        };
+        *response.version_mut() = if version == Version::HTTP_2 { Version::HTTP_2 } else { Version::HTTP_11 };
+        self.site.metrics.request(response.status());
+        response
     }
 
     /// Sends the input to the agent and waits for the head of the answer.

@@ -28,8 +28,6 @@ pub struct Tally {
     route: Arc<RouteMetrics>,
     active: Option<ActiveRun>,
     record: Box<RunRecord>,
-    from: Encoding,
-    to: Encoding,
     received: Instant,
     read: Counts,
     sent: Counts,
@@ -44,7 +42,6 @@ pub struct Tally {
     /// What was left out and is named already: each shape once, a closed set.
     named: Vec<(&'static str, EventKind)>,
     held: usize,
-    over: bool,
 }
 
 /// Events and bytes of one direction.
@@ -99,8 +96,6 @@ impl Tally {
             metrics,
             route,
             active,
-            from: record.agent_encoding.unwrap_or(Encoding::Sse),
-            to: record.client_encoding.unwrap_or(Encoding::Sse),
             record: Box::new(record),
             received,
             read: Counts::new(),
@@ -115,7 +110,6 @@ impl Tally {
             past: Vec::new(),
             named: Vec::new(),
             held: 0,
-            over: false,
         }
     }
 
@@ -221,12 +215,7 @@ impl Tally {
 
     /// A stage left something out. Each shape is logged once a run.
     pub fn dropped(&mut self, dropped: &Dropped) {
-        if self.is_new(dropped.reason, dropped.kind) {
-            let (stage, reason, kind) = (dropped.stage, dropped.reason, dropped.kind.as_str());
-            tracing::info!(stage, reason, r#type = kind, run_id = self.record.run_id, "left out of the run");
-        }
-        self.record.dropped += 1;
-        self.route.dropped(dropped.stage, dropped.reason, 1);
+        self.left_out(dropped, || dropped.kind.as_str().into());
     }
 
     /// What the encoding `of` could say of an event and the other one could not.
@@ -246,14 +235,18 @@ impl Tally {
 
     /// An event for which the client's encoding has no place.
     pub fn not_carried(&mut self, event: &Event, shape: &'static str) {
-        let kind = event.kind();
-        if self.is_new(shape, kind) {
-            let name: String = event.type_name().unwrap_or_default().chars().take(64).collect();
-            let run_id = self.record.run_id.as_deref();
-            tracing::info!(stage = "protobuf", reason = shape, r#type = name, run_id, "left out of the run");
+        let dropped = Dropped { stage: "protobuf", reason: shape, kind: event.kind() };
+        self.left_out(&dropped, || event.type_name().unwrap_or_default().chars().take(64).collect());
+    }
+
+    /// Counts what was left out, and logs its shape by this name once a run.
+    fn left_out(&mut self, dropped: &Dropped, name: impl FnOnce() -> String) {
+        let Dropped { stage, reason, kind } = *dropped;
+        if self.is_new(reason, kind) {
+            tracing::info!(stage, reason, r#type = name(), run_id = self.record.run_id, "left out of the run");
         }
         self.record.dropped += 1;
-        self.route.dropped("protobuf", shape, 1);
+        self.route.dropped(stage, reason, 1);
     }
 
     /// Whether this shape is met for the first time in this stream.
@@ -316,8 +309,9 @@ impl Tally {
     }
 
     fn hand_over(&mut self) {
-        self.read.hand_over(&self.route, Direction::In, self.from);
-        self.sent.hand_over(&self.route, Direction::Out, self.to);
+        let (from, to) = (self.record.agent_encoding, self.record.client_encoding);
+        self.read.hand_over(&self.route, Direction::In, from.unwrap_or(Encoding::Sse));
+        self.sent.hand_over(&self.route, Direction::Out, to.unwrap_or(Encoding::Sse));
     }
 
     /// The bytes that are held for this stream now.
@@ -345,7 +339,7 @@ impl Tally {
     /// Nothing more will come. `left`: the outcome if neither the agent nor the gateway ended the run.
     pub fn over(&mut self, life: Life, left: Outcome) {
         self.holds(0);
-        if std::mem::replace(&mut self.over, true) || self.active.is_none() {
+        if self.active.is_none() {
             return;
         }
         self.hand_over();
@@ -356,8 +350,9 @@ impl Tally {
         self.log(outcome);
         self.past.push(outcome);
         let version = self.client_version();
+        let encoding = self.record.client_encoding.unwrap_or(Encoding::Sse);
         for outcome in std::mem::take(&mut self.past) {
-            self.route.run_over(outcome, version, self.to, self.received.elapsed());
+            self.route.run_over(outcome, version, encoding, self.received.elapsed());
         }
         self.active = None;
     }

@@ -155,14 +155,7 @@ impl Worker {
         let service = service_fn(move |request: Request<Incoming>| {
             let line = (request.version() < http::Version::HTTP_2).then(|| line.clone());
             // Boxed, so that a connection does not keep room for it while its answer streams.
-            let answer = run::answer(request, Peer { address, line: line.clone() }, worker.clone());
-            Box::pin(async move {
-                let mut answer = answer.await;
-                if let (Ok(answer), Some(line)) = (&mut answer, line) {
-                    answer.body_mut().answers_on(line);
-                }
-                answer
-            })
+            Box::pin(run::answer(request, Peer { address, line }, worker.clone()))
         });
         let mut connection = pin!(builder.serve_connection(socket, service));
         let mut registration = None;
@@ -197,7 +190,7 @@ fn builder() -> auto::Builder<Local> {
     builder
         .http2()
         .timer(TokioTimer::new())
-        .keep_alive_interval(Duration::from_secs(20))
+        .keep_alive_interval(endpoint::PING)
         .initial_stream_window_size(STREAM_WINDOW)
         .initial_connection_window_size(ALL_STREAMS)
         .max_send_buf_size(MAX_BUFFER)

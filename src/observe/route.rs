@@ -171,8 +171,16 @@ impl RouteMetrics {
 
     /// Events were reshaped between versions; `loss` names the shape that was lost, or is `none`.
     pub fn converted(&self, from: ClientVersion, to: ClientVersion, loss: &'static str, n: u64) {
+        self.conversion(from.as_str(), to.as_str(), loss, n);
+    }
+
+    /// Events lost this on the way from one encoding to the other.
+    pub fn lost(&self, from: Encoding, to: Encoding, loss: &'static str, n: u64) {
+        self.conversion(from.as_str(), to.as_str(), loss, n);
+    }
+
+    fn conversion(&self, from: &'static str, to: &'static str, loss: &'static str, n: u64) {
         if n > 0 {
-            let (from, to) = (from.as_str(), to.as_str());
             let register = || self.counter(&families::CONVERSIONS, [&self.route, from, to, loss]);
             self.conversions.get(&(from, to, loss), register).increment(n);
         }
@@ -188,14 +196,6 @@ impl RouteMetrics {
     /// From the start of a tool call to its result.
     pub fn tool_call_duration(&self, took: Duration) {
         self.tool_call_duration.record(took.as_secs_f64());
-    }
-
-    /// Events lost this on the way from one encoding to the other.
-    pub fn lost(&self, from: Encoding, to: Encoding, loss: &'static str, n: u64) {
-        let (from, to) = (from.as_str(), to.as_str());
-        self.conversions
-            .get(&(from, to, loss), || self.counter(&families::CONVERSIONS, [&self.route, from, to, loss]))
-            .increment(n);
     }
 
     /// Tokens that the agent reported.
