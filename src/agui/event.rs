@@ -3,10 +3,11 @@
 
 use std::borrow::Cow;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 
 use super::{
     Encoding, EventKind,
+    edit::{self, Change},
     json::{self, Member, Members},
 };
 
@@ -80,47 +81,25 @@ impl Event {
     ///
     /// Payloads that are no whole JSON object are left alone: what a reader would make of them is not known.
     pub fn without(&self, leaves: impl Fn(&Member<'_>) -> bool) -> Option<Self> {
-        let mut text: Option<BytesMut> = None;
-        let mut from = 0;
-        let mut kept_before = false;
-        let mut members = Members::of(&self.text);
-        let mut end_of_last = None;
-        for member in members.by_ref() {
-            let span = member.span.clone();
-            if leaves(&member) {
-                let text = text.get_or_insert_with(|| BytesMut::with_capacity(self.text.len()));
-                // The comma that goes is the one before, or, with nothing before, the one after.
-                let cut = if kept_before { end_of_last.unwrap_or(span.start) } else { span.start };
-                if cut > from {
-                    text.extend_from_slice(&self.text[from..cut]);
-                }
-                from = span.end;
-                if !kept_before {
-                    from = after_comma(&self.text, span.end);
-                }
-            } else {
-                kept_before = true;
-            }
-            end_of_last = Some(span.end.max(from));
-        }
-        let mut text = text?;
-        if !members.is_complete() {
-            return None;
-        }
-        text.extend_from_slice(&self.text[from..]);
-        let text = text.freeze();
-        Some(Self { kind: kind_of(&text), text, frame: None })
+        self.edited(|member| if leaves(member) { Change::Drop } else { Change::Keep })
     }
-}
 
-/// The place after the comma, and the white space behind it, that follows `at`; `at` if there is none.
-fn after_comma(text: &[u8], at: usize) -> usize {
-    let white = |from: usize| text[from..].iter().take_while(|b| b.is_ascii_whitespace()).count();
-    let comma = at + white(at);
-    if text.get(comma) != Some(&b',') {
-        return at;
+    /// This event with its top-level members changed so; `None` if that changes nothing, or if the payload is no whole
+    /// JSON object.
+    pub fn edited(&self, change: impl FnMut(&Member<'_>) -> Change) -> Option<Self> {
+        edit::members(&self.text, change).map(Self::made)
     }
-    comma + 1 + white(comma + 1)
+
+    /// This event with the value of this top-level member, JSON, in place of any it had; as it is if the payload is no
+    /// whole JSON object.
+    pub fn with(&self, name: &str, value: &[u8]) -> Self {
+        edit::with(&self.text, name, value).map_or_else(|| self.clone(), Self::made)
+    }
+
+    /// An event of the gateway's own making, from its JSON.
+    pub fn made(text: impl Into<Bytes>) -> Self {
+        Self::new(text.into(), None)
+    }
 }
 
 /// The kind of the event in `text`: reads no further than its `type`, which comes first nearly always.

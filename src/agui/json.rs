@@ -17,6 +17,24 @@ pub struct Member<'a> {
 }
 
 impl Member<'_> {
+    /// The name, unescaped; `None` if it is badly escaped.
+    pub fn name(&self) -> Option<Cow<'_, str>> {
+        match self.key.contains(&b'\\') {
+            false => std::str::from_utf8(self.key).ok().map(Cow::Borrowed),
+            true => unescape(self.key).map(Cow::Owned),
+        }
+    }
+
+    /// Where the value lies in the text.
+    pub fn value_span(&self) -> Range<usize> {
+        self.span.end - self.value.len()..self.span.end
+    }
+
+    /// Whether the value is `null`.
+    pub fn is_null(&self) -> bool {
+        self.value == b"null"
+    }
+
     /// Whether this is the name of the member, also if it was spelled with escapes.
     pub fn is(&self, name: &str) -> bool {
         if !self.key.contains(&b'\\') {
@@ -115,15 +133,65 @@ pub fn is_whole(text: &[u8]) -> bool {
 
 /// The elements of the array that `text` holds, as they were spelled; nothing if it is no array.
 pub fn elements(text: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let open = space(text, 0);
-    let mut at = if text.get(open) == Some(&b'[') { open + 1 } else { text.len() };
-    std::iter::from_fn(move || {
-        let start = space(text, at);
-        let end = skip_value(text, start)?;
-        let next = space(text, end);
-        at = if text.get(next) == Some(&b',') { next + 1 } else { text.len() };
-        Some(&text[start..end])
-    })
+    Elements::of(text).map(|place| &text[place])
+}
+
+/// A walk over the places of the elements of the array at the start of a text.
+#[derive(Clone, Debug)]
+pub struct Elements<'a> {
+    text: &'a [u8],
+    at: usize,
+    state: State,
+}
+
+impl<'a> Elements<'a> {
+    /// A walk over the array that `text` holds.
+    pub fn of(text: &'a [u8]) -> Self {
+        Self { text, at: 0, state: State::Start }
+    }
+
+    /// Whether the walk came to the end of the array and nothing but white space follows.
+    pub fn is_complete(&self) -> bool {
+        self.state == State::Closed && space(self.text, self.at) == self.text.len()
+    }
+
+    fn step(&mut self) -> Option<Range<usize>> {
+        let mut at = space(self.text, self.at);
+        match (self.state, self.text.get(at)?) {
+            (State::Start, b'[') => at = space(self.text, at + 1),
+            (State::Inside, b',') => at = space(self.text, at + 1),
+            (State::Inside, b']') => return self.close(at),
+            _ => return None,
+        }
+        if self.state == State::Start && self.text.get(at) == Some(&b']') {
+            return self.close(at);
+        }
+        let end = skip_value(self.text, at)?;
+        self.at = end;
+        self.state = State::Inside;
+        Some(at..end)
+    }
+
+    fn close(&mut self, at: usize) -> Option<Range<usize>> {
+        self.at = at + 1;
+        self.state = State::Closed;
+        None
+    }
+}
+
+impl Iterator for Elements<'_> {
+    type Item = Range<usize>;
+
+    fn next(&mut self) -> Option<Range<usize>> {
+        if matches!(self.state, State::Closed | State::Malformed) {
+            return None;
+        }
+        let element = self.step();
+        if element.is_none() && self.state != State::Closed {
+            self.state = State::Malformed;
+        }
+        element
+    }
 }
 
 /// The text of a JSON string with its quotes, or `None` if it is something else or badly escaped.
@@ -141,6 +209,15 @@ fn unescape(inner: &[u8]) -> Option<String> {
     quoted.extend_from_slice(inner);
     quoted.push(b'"');
     serde_json::from_slice(&quoted).ok()
+}
+
+/// The place after the comma, and the white space behind it, that follows `at`; `at` if there is none.
+pub(super) fn after_comma(text: &[u8], at: usize) -> usize {
+    let comma = space(text, at);
+    if text.get(comma) != Some(&b',') {
+        return at;
+    }
+    space(text, comma + 1)
 }
 
 /// The first place at or after `at` that is no white space.

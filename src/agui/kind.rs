@@ -106,6 +106,32 @@ impl EventKind {
     }
 }
 
+/// A set of kinds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Kinds(u64);
+
+const _: () = assert!(EventKind::COUNT <= u64::BITS as usize);
+
+impl Kinds {
+    /// Every kind.
+    pub const ALL: Self = Self(u64::MAX);
+
+    /// The set of these.
+    pub const fn of(kinds: &[EventKind]) -> Self {
+        let (mut set, mut i) = (0, 0);
+        while i < kinds.len() {
+            set |= 1 << kinds[i].index();
+            i += 1;
+        }
+        Self(set)
+    }
+
+    /// Whether this kind is one of them.
+    pub const fn contains(self, kind: EventKind) -> bool {
+        self.0 & (1 << kind.index()) != 0
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,6 +141,15 @@ mod tests {
         for (i, kind) in EventKind::ALL.iter().enumerate() {
             assert_eq!(kind.index(), i);
             assert_eq!(EventKind::from_name(kind.as_str().as_bytes()), *kind);
+        }
+    }
+
+    #[test]
+    fn a_set_holds_what_it_was_made_of() {
+        let set = Kinds::of(&[EventKind::Raw, EventKind::Other]);
+        for kind in EventKind::ALL {
+            assert_eq!(set.contains(*kind), matches!(kind, EventKind::Raw | EventKind::Other));
+            assert!(Kinds::ALL.contains(*kind) && !Kinds::default().contains(*kind));
         }
     }
 

@@ -1,14 +1,17 @@
 //! The protocol's nouns and rules, as plain values: text comes in, facts about it go out. No I/O, no clock.
 
+pub mod edit;
 mod encoding;
 mod event;
 mod input;
 pub mod json;
 mod kind;
 mod life;
+mod version;
 
 pub use encoding::Encoding;
 pub use event::Event;
 pub use input::{InputFacts, InputScan, Text};
-pub use kind::EventKind;
+pub use kind::{EventKind, Kinds};
 pub use life::Life;
+pub use version::{UnknownVersion, Version};

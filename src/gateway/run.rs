@@ -264,7 +264,7 @@ impl Story {
             frame_limit: config.limits.frame,
             agent_encoding: from,
             speaks_protobuf: self.agent().speaks_protobuf.clone(),
-            pipeline: self.site.recipe.build(),
+            pipeline: self.site.recipe.build(&crate::pipeline::Peers::default()),
             writer,
             truncated: config.on_error.truncated,
             timers: Timers::new(&self.agent().config.timeouts, keepalive, self.received, sent),

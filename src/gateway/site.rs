@@ -50,7 +50,7 @@ impl Site {
         Ok(Rc::new(Self {
             name: Arc::from(route.name.as_str()),
             agent: agent.clone(),
-            recipe: Recipe { select },
+            recipe: Recipe { select, ..Recipe::default() },
             encoder: Encoder::new(escape),
             wanted: wanted(route.encoding),
             metrics: metrics.route(&route.name, &route.agent),

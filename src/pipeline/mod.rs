@@ -1,18 +1,28 @@
 //! Events come in, the events that follow from them go out, by way of the stages that a route configures.
 //! Time comes in as an argument; no stage reads a clock, touches a socket or writes a log.
 
+mod downgrade;
+mod expand;
+pub mod input;
 mod select;
 #[cfg(test)]
 mod tests;
+mod upgrade;
 
 use std::{fmt, time::Instant};
 
+pub use downgrade::Unrepresentable;
 pub use select::Select;
 
-use crate::agui::{Event, EventKind};
+use crate::agui::{Encoding, Event, EventKind, Kinds, Version};
 
 /// One step of a pipeline, with what it remembers of one stream.
 pub trait Stage: fmt::Debug {
+    /// The events that it has to see; the others go past it. Asked once, before the first event.
+    fn kinds(&self) -> Kinds {
+        Kinds::ALL
+    }
+
     /// Takes one event and sends on what follows from it: nothing, itself, or others.
     fn event(&mut self, event: Event, at: Instant, out: &mut Out<'_>);
 
@@ -55,6 +65,37 @@ pub struct Dropped {
     pub kind: EventKind,
 }
 
+/// Between which versions an event was reshaped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Way {
+    /// From an older agent's to the current one.
+    Up,
+    /// From the current one to an older client's.
+    Down,
+}
+
+/// What became of an event on its way between two versions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Converted {
+    /// Which way.
+    pub way: Way,
+    /// What it came as.
+    pub kind: EventKind,
+    /// What got lost.
+    pub loss: Loss,
+}
+
+/// What a conversion costs. The shapes are fixed texts of the code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loss {
+    /// Nothing: the same is said in other words.
+    None,
+    /// A part of the event of this shape.
+    Part(&'static str),
+    /// All of it, for being of this shape.
+    Whole(&'static str),
+}
+
 /// What came out of a pipeline.
 #[derive(Debug, Default)]
 pub struct Sink {
@@ -62,20 +103,23 @@ pub struct Sink {
     pub events: Vec<Event>,
     /// What was left out on the way.
     pub dropped: Vec<Dropped>,
+    /// What was reshaped on the way.
+    pub converted: Vec<Converted>,
 }
 
 /// Where a stage sends what follows: the stages after it, then the client.
 #[derive(Debug)]
 pub struct Out<'a> {
-    rest: &'a mut [Box<dyn Stage>],
+    rest: &'a mut [Placed],
     sink: &'a mut Sink,
 }
 
 impl Out<'_> {
     /// Sends an event on.
     pub fn send(&mut self, event: Event, at: Instant) {
-        match self.rest.split_first_mut() {
-            Some((stage, rest)) => stage.event(event, at, &mut Out { rest, sink: self.sink }),
+        let next = self.rest.iter().position(|placed| placed.kinds.contains(event.kind()));
+        match next.and_then(|next| self.rest.get_mut(next..)).and_then(<[_]>::split_first_mut) {
+            Some((placed, rest)) => placed.stage.event(event, at, &mut Out { rest, sink: self.sink }),
             None => self.sink.events.push(event),
         }
     }
@@ -84,33 +128,81 @@ impl Out<'_> {
     pub fn dropped(&mut self, stage: &'static str, reason: &'static str, kind: EventKind) {
         self.sink.dropped.push(Dropped { stage, reason, kind });
     }
+
+    /// Names what this stage reshaped, and what it cost.
+    pub fn converted(&mut self, way: Way, kind: EventKind, loss: Loss) {
+        self.sink.converted.push(Converted { way, kind, loss });
+    }
+}
+
+/// A stage in its place.
+#[derive(Debug)]
+struct Placed {
+    kinds: Kinds,
+    stage: Box<dyn Stage>,
 }
 
 /// What a route configures, ready to be built for each of its streams.
 #[derive(Clone, Debug, Default)]
 pub struct Recipe {
+    /// Translates retired shapes whatever the agent says it speaks.
+    pub upgrade: bool,
+    /// Turns chunks into start, content and end.
+    pub expand: bool,
     /// Leaves out event types and members.
     pub select: Option<Select>,
+    /// What becomes of events that a client's version cannot show.
+    pub unrepresentable: Unrepresentable,
+}
+
+/// The two ends of one stream.
+#[derive(Clone, Copy, Debug)]
+pub struct Peers {
+    /// What the client speaks.
+    pub client: Version,
+    /// What it is answered in.
+    pub encoding: Encoding,
+    /// What the agent speaks, unless its runs say otherwise.
+    pub agent: Version,
+}
+
+impl Default for Peers {
+    fn default() -> Self {
+        Self { client: Version::CURRENT, encoding: Encoding::Sse, agent: Version::CURRENT }
+    }
 }
 
 impl Recipe {
     /// A pipeline for one stream, its stages in the one order that is right.
-    pub fn build(&self) -> Pipeline {
+    pub fn build(&self, peers: &Peers) -> Pipeline {
         let mut stages: Vec<Box<dyn Stage>> = Vec::new();
+        if self.upgrade || peers.agent.is_old() {
+            stages.extend(upgrade::shims(self.upgrade));
+        }
+        if self.expand || downgrade::needs_expansion(peers, self.unrepresentable) {
+            stages.push(Box::new(expand::Expand::default()));
+        }
         if let Some(select) = &self.select {
             stages.push(Box::new(select.clone()));
         }
-        Pipeline { stages }
+        if peers.client.is_old() {
+            stages.extend(downgrade::shims(peers.client, self.unrepresentable));
+        }
+        Pipeline::of(stages)
     }
 }
 
 /// The stages of one stream.
 #[derive(Debug, Default)]
 pub struct Pipeline {
-    stages: Vec<Box<dyn Stage>>,
+    stages: Vec<Placed>,
 }
 
 impl Pipeline {
+    fn of(stages: Vec<Box<dyn Stage>>) -> Self {
+        Self { stages: stages.into_iter().map(|stage| Placed { kinds: stage.kinds(), stage }).collect() }
+    }
+
     /// Whether every event passes as it is.
     pub fn is_empty(&self) -> bool {
         self.stages.is_empty()
@@ -123,7 +215,7 @@ impl Pipeline {
 
     /// The earliest time at which a stage wants to be woken.
     pub fn deadline(&self) -> Option<Instant> {
-        self.stages.iter().filter_map(|s| s.deadline()).min()
+        self.stages.iter().filter_map(|placed| placed.stage.deadline()).min()
     }
 
     /// Wakes the stages whose deadline has passed.
@@ -142,13 +234,13 @@ impl Pipeline {
 
     /// Bytes held by all stages.
     pub fn held(&self) -> usize {
-        self.stages.iter().map(|s| s.held()).sum()
+        self.stages.iter().map(|placed| placed.stage.held()).sum()
     }
 
-    fn each(&mut self, sink: &mut Sink, mut call: impl FnMut(&mut Box<dyn Stage>, &mut Out<'_>)) {
+    fn each(&mut self, sink: &mut Sink, mut call: impl FnMut(&mut dyn Stage, &mut Out<'_>)) {
         let mut stages = self.stages.as_mut_slice();
-        while let Some((stage, rest)) = stages.split_first_mut() {
-            call(stage, &mut Out { rest, sink });
+        while let Some((placed, rest)) = stages.split_first_mut() {
+            call(&mut *placed.stage, &mut Out { rest, sink });
             stages = rest;
         }
     }

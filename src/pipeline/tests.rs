@@ -18,7 +18,7 @@ fn texts(sink: &Sink) -> Vec<String> {
 }
 
 fn through(recipe: &Recipe, list: &[&str]) -> Sink {
-    let mut pipeline = recipe.build();
+    let mut pipeline = recipe.build(&Peers::default());
     let mut sink = Sink::default();
     let at = Instant::now();
     for text in list {
@@ -30,7 +30,7 @@ fn through(recipe: &Recipe, list: &[&str]) -> Sink {
 
 #[test]
 fn a_route_without_middleware_has_no_stage() {
-    assert!(Recipe::default().build().is_empty());
+    assert!(Recipe::default().build(&Peers::default()).is_empty());
     let sink = through(&Recipe::default(), &[r#"{"type":"RAW","n":1.0}"#, "[DONE]"]);
     assert_eq!(texts(&sink), [r#"{"type":"RAW","n":1.0}"#, "[DONE]"]);
     assert!(sink.events.iter().all(|e| e.frame(Encoding::Sse).is_some()), "the frame is still there to forward");
@@ -38,7 +38,7 @@ fn a_route_without_middleware_has_no_stage() {
 
 #[test]
 fn select_drops_types_known_or_not_and_names_each() {
-    let recipe = Recipe { select: Some(Select::new(["RAW", "VENDOR_PING"], [])) };
+    let recipe = Recipe { select: Some(Select::new(["RAW", "VENDOR_PING"], [])), ..Recipe::default() };
     let sink = through(
         &recipe,
         &[r#"{"type":"RAW"}"#, r#"{"type":"VENDOR_PING"}"#, r#"{"type":"VENDOR_PONG"}"#, r#"{"type":"CUSTOM"}"#],
@@ -51,7 +51,7 @@ fn select_drops_types_known_or_not_and_names_each() {
 
 #[test]
 fn select_strips_members_and_keeps_the_frame_of_events_without_them() {
-    let recipe = Recipe { select: Some(Select::new([], ["rawEvent"])) };
+    let recipe = Recipe { select: Some(Select::new([], ["rawEvent"])), ..Recipe::default() };
     let sink = through(&recipe, &[r#"{"type":"CUSTOM","rawEvent":{},"f":1e2}"#, r#"{"type":"CUSTOM","f":1e2}"#]);
     assert_eq!(texts(&sink), [r#"{"type":"CUSTOM","f":1e2}"#, r#"{"type":"CUSTOM","f":1e2}"#]);
     let frames: Vec<_> = sink.events.iter().map(|e| e.frame(Encoding::Sse).is_some()).collect();
@@ -89,8 +89,8 @@ impl Stage for Hold {
 
 #[test]
 fn a_stage_is_woken_at_its_deadline_and_not_before() {
-    let hold = |ms| Box::new(Hold { wait: Duration::from_millis(ms), held: None });
-    let mut pipeline = Pipeline { stages: vec![hold(20), hold(5)] };
+    let hold = |ms| -> Box<dyn Stage> { Box::new(Hold { wait: Duration::from_millis(ms), held: None }) };
+    let mut pipeline = Pipeline::of(vec![hold(20), hold(5)]);
     let (mut sink, start) = (Sink::default(), Instant::now());
     pipeline.event(event("{}"), start, &mut sink);
     assert_eq!(pipeline.deadline(), Some(start + Duration::from_millis(20)));
@@ -106,8 +106,8 @@ fn a_stage_is_woken_at_its_deadline_and_not_before() {
 
 #[test]
 fn nothing_stays_held_at_the_end() {
-    let hold = |ms| Box::new(Hold { wait: Duration::from_millis(ms), held: None });
-    let mut pipeline = Pipeline { stages: vec![hold(20), hold(5), hold(9)] };
+    let hold = |ms| -> Box<dyn Stage> { Box::new(Hold { wait: Duration::from_millis(ms), held: None }) };
+    let mut pipeline = Pipeline::of(vec![hold(20), hold(5), hold(9)]);
     let (mut sink, start) = (Sink::default(), Instant::now());
     for text in ["1", "2", "3", "4", "5"] {
         pipeline.event(event(text), start, &mut sink);
