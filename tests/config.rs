@@ -64,6 +64,8 @@ level = "info,hyper=warn"
 
 [agents.support]
 url = ["http://10.0.0.5:8000/agui", "http://10.0.0.6:8000/agui"]
+version = "0.1.9"
+resume = "forwarded_props"
 http = 2
 timeouts = { connect = "1s", first_event = "off", idle = "2m", progress = "30s", run = "off" }
 headers = { set = { "X-Tenant" = "$ACME" }, remove = ["cookie"] }
@@ -74,6 +76,8 @@ http = "1"
 
 [defaults]
 keepalive = "5s"
+client_version = { header = "X-AGUI-Version", default = "0.0.47" }
+downgrade = { announce = true }
 limits = { body = "1MB" }
 select = { drop = ["RAW"] }
 
@@ -87,11 +91,15 @@ keepalive = "off"
 limits = { frame = "64KiB" }
 select = { strip = ["rawEvent"] }
 escape = "line_separators"
+upgrade = true
+expand = true
+downgrade = { unrepresentable = "custom" }
 on_error = { truncated = "pass", status = "run_error" }
 
 [[routes]]
 path = "/sales"
 agent = "sales"
+client_version = "1.0.0"
 select = { drop = [] }
 "#;
 
@@ -103,18 +111,23 @@ const JSON: &str = r#"{
 	"agents": {
 		"support": {
 			"url": ["http:\/\/10.0.0.5:8000\/agui", "http://10.0.0.6:8000/agui"], "http": 2,
+			"version": "0.1.9", "resume": "forwarded_props",
 			"timeouts": {"connect": "1s", "first_event": "off", "idle": "2m", "progress": "30s", "run": "off"},
 			"headers": {"set": {"X-Tenant": "$ACME"}, "remove": ["cookie"]}
 		},
 		"sales": {"url": "http://10.0.0.7/agui", "http": "1"}
 	},
-	"defaults": {"keepalive": "5s", "limits": {"body": "1MB"}, "select": {"drop": ["RAW"]}},
+	"defaults": {
+		"keepalive": "5s", "limits": {"body": "1MB"}, "select": {"drop": ["RAW"]}, "downgrade": {"announce": true},
+		"client_version": {"header": "X-AGUI-Version", "default": "0.0.47"}
+	},
 	"routes": [
 		{
 			"name": "support", "path": "/support/", "host": "Chat.example.com", "headers": {"x-tenant": "acme"},
 			"agent": "support", "keepalive": "off", "limits": {"frame": "64KiB"}, "select": {"strip": ["rawEvent"]},
-			"escape": "line_separators", "on_error": {"truncated": "pass", "status": "run_error"}
+			"escape": "line_separators", "upgrade": true, "expand": true,
+			"downgrade": {"unrepresentable": "custom"}, "on_error": {"truncated": "pass", "status": "run_error"}
 		},
-		{"path": "/sales", "agent": "sales", "select": {"drop": []}}
+		{"path": "/sales", "agent": "sales", "client_version": "1.0.0", "select": {"drop": []}}
 	]
 }"#;

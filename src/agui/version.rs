@@ -73,6 +73,11 @@ impl Version {
         Self::released(text.trim()).unwrap_or(Self::NEWER)
     }
 
+    /// Every release, each line from its first to its last.
+    pub fn all() -> impl Iterator<Item = Self> {
+        RELEASES.iter().copied()
+    }
+
     /// The npm release `0.0.N`: every rule of compatibility is a comparison with one of these or with 1.0.
     pub const fn npm(n: u32) -> Self {
         Self { level: n, name: "" }

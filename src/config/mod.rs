@@ -19,6 +19,8 @@ use std::{net::SocketAddr, num::NonZeroUsize, time::Duration};
 use http::{HeaderName, HeaderValue, Uri};
 use ipnet::IpNet;
 
+use crate::agui::Version;
+
 pub use load::{Flags, Sources};
 pub use problem::{Errors, Place, Problem};
 pub use schema::schema;
@@ -86,6 +88,10 @@ pub struct Agent {
     pub name: String,
     /// `http` urls with an authority; never empty. A refused connection is tried at the next one.
     pub urls: Vec<Uri>,
+    /// What it speaks when its runs do not say. Default: current.
+    pub version: Version,
+    /// How it is told to go on after an interrupt. Default: native.
+    pub resume: Resume,
     /// The version of HTTP spoken with it.
     pub http: AgentHttp,
     /// What it is asked for. Default: auto.
@@ -94,6 +100,16 @@ pub struct Agent {
     pub timeouts: Timeouts,
     /// Changes to the request's headers.
     pub headers: HeaderRules,
+}
+
+/// `resume`: how an agent is told to go on after an interrupt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Resume {
+    /// By `resume` in the input, as the client said it.
+    #[default]
+    Native,
+    /// By a command in `forwardedProps`.
+    ForwardedProps,
 }
 
 /// The version of HTTP spoken with an agent.
@@ -148,6 +164,14 @@ pub struct Route {
     pub encoding: Encoding,
     /// Silence after which a client gets a comment; `None` is `"off"`. Default: 15 s.
     pub keepalive: Option<Duration>,
+    /// What clients speak when they do not say.
+    pub client_version: ClientVersion,
+    /// Whether retired shapes are translated whatever the agent's version. Default: no.
+    pub upgrade: bool,
+    /// How events are told to older clients.
+    pub downgrade: Downgrade,
+    /// Whether chunks are written as start, content and end. Default: no.
+    pub expand: bool,
     /// Limits of size.
     pub limits: Limits,
     /// Event types and members that are left out; `None`: the stage is not in the pipeline.
@@ -168,6 +192,36 @@ pub enum Encoding {
     Sse,
     /// Length-prefixed protobuf.
     Protobuf,
+}
+
+/// `client_version`: what clients speak when they do not say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientVersion {
+    /// The header in which a client says it.
+    pub header: Option<HeaderName>,
+    /// What a client speaks that says nothing. Default: current.
+    pub version: Version,
+    /// Whether `version` was written rather than a default, so that metrics can tell.
+    pub configured: bool,
+}
+
+/// `downgrade`: how events are told to older clients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Downgrade {
+    /// What becomes of an event that the client's version has no shape for. Default: it is left out.
+    pub unrepresentable: Unrepresentable,
+    /// Whether the client is told what it does not get. Default: no.
+    pub announce: bool,
+}
+
+/// `downgrade.unrepresentable`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Unrepresentable {
+    /// It is left out.
+    #[default]
+    Drop,
+    /// It is wrapped as `CUSTOM`.
+    Custom,
 }
 
 /// `limits`: sizes in bytes.

@@ -68,6 +68,14 @@ impl Walk<'_, '_> {
                 }
                 Err(_) => self.remove(path, format!("`{text}` is not a whole number")),
             },
+            ("boolean", Value::Bool(_)) => true,
+            ("boolean", Value::String(text)) if self.is_variable(path) => match text.trim().parse::<bool>() {
+                Ok(word) => {
+                    *value = Value::from(word);
+                    true
+                }
+                Err(_) => self.remove(path, format!("`{text}` is not true or false")),
+            },
             ("object", Value::Object(table)) => {
                 self.table(table, schema, path);
                 self.count(table, schema, path)
@@ -211,6 +219,7 @@ fn expected(schema: &Value) -> String {
         (_, Some(Format { what, example, .. })) => format!("{what}, as in \"{example}\""),
         ("string", None) => "a string".into(),
         ("integer", None) => "a whole number".into(),
+        ("boolean", None) => "true or false".into(),
         ("array", None) => "a list".into(),
         _ => {
             let keys = schema.get("properties").and_then(Value::as_object);

@@ -3,6 +3,7 @@
 
 mod names;
 mod network;
+mod release;
 mod units;
 
 use std::borrow::Cow;
@@ -12,6 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
 pub(super) use names::{DropType, HeaderName, HeaderValue, LogFilter, Name, StripMember};
 pub(super) use network::{Address, AddressOrOff, AgentUrl, Host, Network, RoutePath};
+pub(super) use release::Release;
 pub(super) use units::{Duration, DurationOrOff, Size, Wait};
 
 /// A value that a configuration spells as a string.
@@ -81,7 +83,7 @@ macro_rules! texts {
 
 texts! {
     Address AddressOrOff AgentUrl Duration DurationOrOff DropType HeaderName HeaderValue Host LogFilter Name Network
-    RoutePath Size StripMember Wait
+    Release RoutePath Size StripMember Wait
 }
 
 /// The nearest of these names, if it is near enough to have been meant.

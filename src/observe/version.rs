@@ -1,17 +1,8 @@
-//! A declared version comes in, one of a closed table goes out: what a client says can never become a new label.
+//! A version comes in, a label of a closed set goes out: what a client says can never become a new one.
 
-/// Every version that has been released, and the few numbers between them that were left out.
-const RELEASED: &[&str] = &[
-    "0.0.27", "0.0.28", "0.0.29", "0.0.30", "0.0.31", "0.0.32", "0.0.33", "0.0.34", "0.0.35", "0.0.36", "0.0.37",
-    "0.0.38", "0.0.39", "0.0.40", "0.0.41", "0.0.42", "0.0.43", "0.0.44", "0.0.45", "0.0.46", "0.0.47", "0.0.48",
-    "0.0.49", "0.0.50", "0.0.51", "0.0.52", "0.0.53", "0.0.54", "0.0.55", "0.0.56", "0.0.57", "0.0.58", "0.0.59",
-    "1.0", "1.1",
-];
+use crate::agui::Version;
 
-/// The version of the protocol that a client speaks, as metrics count it.
-///
-/// Before 1.0 a version is that of the client library (`0.0.47`); from 1.0 on it is `MAJOR.MINOR`, and a third
-/// number is ignored.
+/// The version of the protocol that a client speaks, as metrics and logs name it: a release, `newer` or `undeclared`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ClientVersion(&'static str);
 
@@ -19,27 +10,18 @@ impl ClientVersion {
     /// Neither the client nor the configuration says.
     pub const UNDECLARED: Self = Self("undeclared");
     /// Later than this build knows, or not to be read, which counts as later.
-    pub const NEWER: Self = Self("newer");
-    /// Earlier than the first release in the table.
-    pub const OLDER: Self = Self("older");
+    pub const NEWER: Self = Self::of(Version::NEWER);
 
-    /// The version that this text names, as in `protocolVersion`, a header or the configuration.
+    /// The label of this version.
+    pub const fn of(version: Version) -> Self {
+        let name = version.as_str();
+        // A place in the order that is no release comes neither from traffic nor from a configuration.
+        Self(if name.is_empty() { Version::NEWER.as_str() } else { name })
+    }
+
+    /// The label of the version that this text names, as in `protocolVersion` or a header.
     pub fn from_declared(text: &str) -> Self {
-        let text = text.trim();
-        let mut parts = text.split('.');
-        let name = match (parts.next(), parts.next()) {
-            (Some("0"), _) => text,
-            (Some(major), Some(minor)) => &text[..major.len() + 1 + minor.len()],
-            _ => text,
-        };
-        if let Some(known) = RELEASED.iter().find(|known| **known == name) {
-            return Self(known);
-        }
-        let numbers: Option<Vec<u32>> = text.split('.').map(|part| part.parse().ok()).collect();
-        match numbers {
-            Some(numbers) if numbers.len() > 1 && numbers.as_slice() < &[0, 0, 27][..] => Self::OLDER,
-            _ => Self::NEWER,
-        }
+        Self::of(Version::declared(text))
     }
 
     /// The text used in labels and logs.
@@ -54,20 +36,22 @@ mod tests {
 
     #[test]
     fn releases_are_themselves() {
-        for (declared, label) in
-            [("0.0.47", "0.0.47"), ("1.0", "1.0"), ("1.0.0", "1.0"), ("1.1", "1.1"), (" 1.1.3 ", "1.1")]
-        {
+        for version in Version::all() {
+            assert_eq!(ClientVersion::of(version).as_str(), version.as_str());
+            assert_eq!(ClientVersion::from_declared(version.as_str()), ClientVersion::of(version));
+        }
+        for (declared, label) in [("0.1.9", "0.1.9"), ("1.0.0", "1.0"), (" 1.1.3 ", "1.1")] {
             assert_eq!(ClientVersion::from_declared(declared).as_str(), label);
         }
     }
 
     #[test]
     fn what_is_not_released_never_becomes_a_label() {
-        for declared in ["1.2", "1.10", "2.0", "0.0.60", "0.1", "draft", "", "1", "1.0x", "9".repeat(4000).as_str()] {
-            assert_eq!(ClientVersion::from_declared(declared), ClientVersion::NEWER, "{declared}");
+        let long = "9".repeat(4000);
+        for declared in ["1.2", "2.0", "0.0.60", "0.0.26", "0.1", "draft", "", "1", "1.0x", "undeclared", &long] {
+            assert_eq!(ClientVersion::from_declared(declared).as_str(), "newer", "{declared}");
         }
-        for declared in ["0.0.26", "0.0.1", "0.0"] {
-            assert_eq!(ClientVersion::from_declared(declared), ClientVersion::OLDER, "{declared}");
-        }
+        assert_eq!(ClientVersion::of(Version::npm(45)), ClientVersion::NEWER);
+        assert_eq!(ClientVersion::of(Version::CURRENT).as_str(), "1.1");
     }
 }

@@ -64,7 +64,8 @@ on_error = { truncated = "runerror" }
             "a.toml:10:9: log.level: `inof` is not a level; write off, error, warn, info, debug or trace, or a filter \
              as in \"info,hyper=warn\" (did you mean `info`?)",
             "a.toml:12:12: drain.deadline: `30` has no unit; write \"30s\" for seconds, or ms, m, h",
-            "a.toml:15:1: agents.support.gzip: unknown key; known here: `encoding`, `headers`, `http`, `timeouts`, `url`",
+            "a.toml:15:1: agents.support.gzip: unknown key; known here: `encoding`, `headers`, `http`, `resume`, `timeouts`, \
+             `url`, `version`",
             "a.toml:16:8: agents.support.http: expected one of \"auto\", 1, 2, \"1\", \"2\", found 3",
             "a.toml:17:24: agents.support.timeouts.connect: this cannot be off; write a duration, as in \"3s\"",
             "a.toml:17:45: agents.support.timeouts.first_event: `60` has no unit; write \"60s\" for seconds, or ms, m, h",
@@ -107,7 +108,8 @@ fn yaml_and_json_problems_have_places_too() {
             "a.yaml:2:9: listen: `8080` is not an address to listen on; write \"127.0.0.1:8080\", or \"0.0.0.0:8080\" \
              to be reached from outside",
             "a.yaml:4:26: agents.a.htp: unknown key; did you mean `http`?",
-            "a.yaml:5:6: agents.b: expected a table of `encoding`, `headers`, `http`, `timeouts`, `url`, found a string",
+            "a.yaml:5:6: agents.b: expected a table of `encoding`, `headers`, `http`, `resume`, `timeouts`, `url`, `version`, \
+             found a string",
             "a.yaml:9:16: routes[0].keepalive: `5` has no unit; write \"5s\" for seconds, or ms, m, h",
             "a.yaml:10:42: routes[1].limits.frame: `1` has no unit; write \"1B\" for bytes, or KiB, MiB, GiB",
         ],
@@ -216,6 +218,75 @@ fn routes_that_cannot_be_told_apart_are_refused() {
 }
 
 #[test]
+fn a_version_is_one_that_was_released() {
+    const RELEASES: &str = "is no released version of AG-UI; write one of 0.0.27 to 0.0.59 (the npm packages), 0.1.4 to \
+                            0.1.22 (the Python ones), or 1.0 or 1.1 (the protocol)";
+    fails(
+        "a.toml",
+        r#"[agents.a]
+url = "http://a/"
+version = "0.0.470"
+resume = "forwardedProps"
+[agents.b]
+url = "http://b/"
+version = 1.0
+[[routes]]
+agent = "a"
+client_version = "v1.0"
+upgrade = "yes"
+expand = 1
+downgrade = "custom"
+[[routes]]
+agent = "b"
+path = "/b"
+client_version = { heade = "x", default = "latest" }
+downgrade = { unrepresentable = "wrap", announce = "on", drop = true }
+[[routes]]
+agent = "b"
+path = "/c"
+client_version = { header = "x y", default = 1.0 }
+[[routes]]
+agent = "b"
+path = "/d"
+client_version = true
+[[routes]]
+agent = "b"
+path = "/e"
+client_version = 0.1
+"#,
+        &[
+            &format!("a.toml:3:11: agents.a.version: `0.0.470` {RELEASES}; did you mean `0.0.59`?"),
+            "a.toml:4:10: agents.a.resume: `forwardedProps` is not one of \"native\", \"forwarded_props\"; did you mean \
+             `forwarded_props`?",
+            "a.toml:7:11: agents.b.version: expected a released version, as in \"1.0\", found a number",
+            &format!("a.toml:10:18: routes[0].client_version: `v1.0` {RELEASES}; did you mean `1.0`?"),
+            "a.toml:11:11: routes[0].upgrade: expected true or false, found a string",
+            "a.toml:12:10: routes[0].expand: expected true or false, found a number",
+            "a.toml:13:13: routes[0].downgrade: expected a table of `announce`, `unrepresentable`, found a string",
+            "a.toml:17:20: routes[1].client_version.heade: unknown key; did you mean `header`?",
+            &format!("a.toml:17:43: routes[1].client_version.default: `latest` {RELEASES}"),
+            "a.toml:18:33: routes[1].downgrade.unrepresentable: `wrap` is not one of \"drop\", \"custom\"",
+            "a.toml:18:52: routes[1].downgrade.announce: expected true or false, found a string",
+            "a.toml:18:58: routes[1].downgrade.drop: unknown key; `drop` is a key of `defaults.select` and \
+             `routes[].select`",
+            "a.toml:22:29: routes[2].client_version.header: `x y` is not a header name; write letters, digits and \
+             hyphens, as in \"x-tenant\"",
+            "a.toml:22:46: routes[2].client_version.default: expected a released version, as in \"1.0\", found a number",
+            "a.toml:26:18: routes[3].client_version: expected a released version, as in \"1.0\" or a table of `default`, \
+             `header`, found the word true",
+            &format!("a.toml:30:18: routes[4].client_version: `0.1` {RELEASES}"),
+        ],
+    );
+    let variables = [("TIDEGATE_DEFAULTS__UPGRADE", "yes"), ("TIDEGATE_DEFAULTS__CLIENT_VERSION", "2")];
+    let errors = load("a.toml", AGENT, &variables, Flags::default()).unwrap_err();
+    let expected = [
+        &format!("TIDEGATE_DEFAULTS__CLIENT_VERSION: defaults.client_version: `2` {RELEASES}"),
+        "TIDEGATE_DEFAULTS__UPGRADE: defaults.upgrade: `yes` is not true or false",
+    ];
+    assert_eq!(errors.lines().collect::<Vec<_>>(), expected);
+}
+
+#[test]
 fn agents_and_routes_have_to_meet() {
     let agents = "[agents.sales]\nurl = \"http://a/\"\n[agents.support]\nurl = \"http://b/\"\n";
     fails(
@@ -239,8 +310,8 @@ fn agents_and_routes_have_to_meet() {
         "a.toml",
         &format!("routes = [1]\n{agents}"),
         &[
-            "a.toml:1:11: routes[0]: expected a table of `agent`, `encoding`, `escape`, `headers`, `host`, `keepalive`, `limits`, \
-         `name`, `on_error`, `path`, `select`, found a number",
+            "a.toml:1:11: routes[0]: expected a table of `agent`, `client_version`, `downgrade`, `encoding`, `escape`, `expand`, \
+         `headers`, `host`, `keepalive`, `limits`, `name`, `on_error`, `path`, `select`, `upgrade`, found a number",
         ],
     );
 }

@@ -98,6 +98,16 @@ fn every_file_loads() {
 }
 
 #[test]
+fn the_bridge_leads_between_old_and_current() {
+    let text = fs::read_to_string(Path::new(FOLDER).join("legacy-bridge.toml")).unwrap();
+    let config = toml(&text);
+    let agent = |name: &str| config.agents.iter().find(|agent| agent.name == name).unwrap();
+    let [old_client, current_client] = config.routes.as_slice() else { panic!("{:?}", config.routes) };
+    assert!(old_client.client_version.version.is_old() && !agent(&old_client.agent).version.is_old());
+    assert!(!current_client.client_version.version.is_old() && agent(&current_client.agent).version.is_old());
+}
+
+#[test]
 fn the_schema_in_the_repository_is_current() {
     let written = fs::read_to_string(Path::new(FOLDER).join("schema.json")).unwrap();
     let current = format!("{}\n", serde_json::to_string_pretty(schema()).unwrap());

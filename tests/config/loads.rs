@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use tidegate::config::{AgentHttp, Config, Escape, Fault, Flags, LogFormat, Sources};
+use tidegate::{
+    agui::Version,
+    config::{AgentHttp, Config, Escape, Fault, Flags, LogFormat, Resume, Sources, Unrepresentable},
+};
 
 use super::{AGENT, FULL, JSON, environment, load, toml};
 
@@ -49,6 +52,8 @@ fn every_key_arrives_where_it_acts() {
     let [sales, support] = config.agents.as_slice() else { panic!("{:?}", config.agents) };
     assert_eq!((support.name.as_str(), support.urls.len(), support.http), ("support", 2, AgentHttp::Two));
     assert_eq!((sales.name.as_str(), sales.urls.len(), sales.http), ("sales", 1, AgentHttp::One));
+    assert_eq!((support.version.as_str(), support.resume), ("0.1.9", Resume::ForwardedProps));
+    assert_eq!((sales.version.as_str(), sales.resume), ("1.1", Resume::Native));
     assert_eq!(support.timeouts.connect, Duration::from_secs(1));
     assert_eq!(support.timeouts.first_event, None);
     assert_eq!(support.timeouts.idle, Some(Duration::from_secs(120)));
@@ -67,6 +72,14 @@ fn every_key_arrives_where_it_acts() {
     let select = first.select.as_ref().unwrap();
     assert_eq!((select.drop.as_slice(), select.strip.as_slice()), (&["RAW".into()][..], &["rawEvent".into()][..]));
     assert_eq!(first.escape, Escape::LineSeparators);
+    assert_eq!(first.client_version.header.as_ref().unwrap(), "x-agui-version");
+    assert_eq!((first.client_version.version.as_str(), first.client_version.configured), ("0.0.47", true));
+    assert!(first.upgrade && first.expand && first.downgrade.announce);
+    assert_eq!(first.downgrade.unrepresentable, Unrepresentable::Custom);
+    assert!(!second.upgrade && !second.expand && second.downgrade.announce);
+    assert_eq!(second.downgrade.unrepresentable, Unrepresentable::Drop);
+    assert_eq!(second.client_version.header, None, "a version alone takes the header of [defaults] away");
+    assert_eq!(second.client_version.version, Version::V1_0);
     assert_eq!((first.on_error.truncated, first.on_error.status), (Fault::Pass, Fault::RunError));
     assert_eq!((second.name.as_str(), second.agent.as_str()), ("/sales", "sales"));
     assert_eq!(second.keepalive, Some(Duration::from_secs(5)));
@@ -87,6 +100,8 @@ log: { format: pretty, level: "info,hyper=warn" }
 agents:
   support:
     url: [http://10.0.0.5:8000/agui, http://10.0.0.6:8000/agui]
+    version: 0.1.9
+    resume: forwarded_props
     http: 2
     timeouts: { connect: 1s, first_event: off, idle: 2m, progress: 30s, run: off }
     headers: { set: { X-Tenant: $ACME }, remove: [cookie] }
@@ -95,6 +110,8 @@ agents:
     http: "1"
 defaults:
   keepalive: 5s
+  client_version: { header: X-AGUI-Version, default: 0.0.47 }
+  downgrade: { announce: true }
   limits: { body: 1MB }
   select: { drop: [RAW] }
 routes:
@@ -107,9 +124,13 @@ routes:
     limits: { frame: 64KiB }
     select: { strip: [rawEvent] }
     escape: line_separators
+    upgrade: true
+    expand: true
+    downgrade: { unrepresentable: custom }
     on_error: { truncated: pass, status: run_error }
   - path: /sales
     agent: sales
+    client_version: 1.0.0
     select: { drop: [] }
 "#;
     let expected = format!("{:?}", toml(FULL));
@@ -131,6 +152,31 @@ fn a_single_agent_needs_no_route_and_a_route_to_it_no_name() {
 #[test]
 fn port_zero_is_never_the_same_port() {
     toml(&format!("listen = [\"127.0.0.1:0\", \"127.0.0.1:0\"]\n{AGENT}admin = {{ listen = \"127.0.0.1:0\" }}\n"));
+}
+
+#[test]
+fn without_a_version_everybody_is_current() {
+    let shown = |config: &Config, pointer: &str| config.show().pointer(pointer).cloned();
+    let config = toml(AGENT);
+    assert_eq!((config.agents[0].version, config.agents[0].resume), (Version::CURRENT, Resume::Native));
+    let client = &config.routes[0].client_version;
+    assert_eq!((&client.header, client.version, client.configured), (&None, Version::CURRENT, false));
+    assert_eq!(shown(&config, "/agents/agent/version").unwrap(), "1.1");
+    assert_eq!(shown(&config, "/routes/0/client_version").unwrap(), "1.1");
+
+    let config = toml(&format!("{AGENT}[defaults]\nclient_version = {{ header = \"X-Version\" }}\n"));
+    let client = &config.routes[0].client_version;
+    assert_eq!((client.version, client.configured), (Version::CURRENT, false));
+    let expected = serde_json::json!({ "header": "x-version", "default": "1.1" });
+    assert_eq!(shown(&config, "/routes/0/client_version").unwrap(), expected);
+}
+
+#[test]
+fn a_route_can_add_to_the_version_that_defaults_give() {
+    let text = "[defaults]\nclient_version = { header = \"x-version\" }\n\
+                [[routes]]\nclient_version = { default = \"0.0.40\" }\n";
+    let client = toml(&format!("{AGENT}{text}")).routes[0].client_version.clone();
+    assert_eq!((client.header.unwrap().as_str(), client.version.as_str()), ("x-version", "0.0.40"));
 }
 
 // === Precedence ===
@@ -163,6 +209,9 @@ fn the_environment_alone_can_configure() {
         ("TIDEGATE_LISTEN", "[\"0.0.0.0:8080\", \"[::1]:8080\"]"),
         ("TIDEGATE_AGENTS__SUPPORT__URL", "http://a/"),
         ("TIDEGATE_AGENTS__SUPPORT__HTTP", "2"),
+        ("TIDEGATE_AGENTS__SUPPORT__VERSION", "0.0.36"),
+        ("TIDEGATE_DEFAULTS__EXPAND", "true"),
+        ("TIDEGATE_DEFAULTS__CLIENT_VERSION", "{ header = \"x-version\" }"),
         ("TIDEGATE_AGENTS__SUPPORT__HEADERS__SET__X_KEY", "{ env = \"KEY\" }"),
         ("TIDEGATE_ROUTES", "[{ path = \"/x\", select = { drop = [\"RAW\"] } }]"),
         ("KEY", "hunter2"),
@@ -170,6 +219,8 @@ fn the_environment_alone_can_configure() {
     let config = Config::load(&Sources { environment: variables, ..Sources::default() }).unwrap();
     assert_eq!(config.listen.len(), 2);
     assert_eq!((config.agents[0].name.as_str(), config.agents[0].http), ("support", AgentHttp::Two));
+    assert_eq!(config.agents[0].version, Version::npm(36));
+    assert!(config.routes[0].expand && config.routes[0].client_version.header.is_some());
     assert_eq!(config.agents[0].headers.set[0].1, "hunter2");
     assert_eq!(config.routes[0].select.as_ref().unwrap().drop, ["RAW"]);
 }

@@ -6,7 +6,7 @@ use http::HeaderValue;
 
 use super::Context;
 use crate::config::{
-    Agent, AgentHttp, HeaderRules, Timeouts,
+    Agent, AgentHttp, HeaderRules, Resume, Timeouts,
     problem::{Found, KeyPath, Place},
     show::is_credential,
     text::{HeaderName, Text},
@@ -52,6 +52,11 @@ fn checked(
     Agent {
         name: name.to_owned(),
         urls: urls.into_iter().map(|url| url.0).collect(),
+        version: written.version.0,
+        resume: match written.resume {
+            written::Resume::Native => Resume::Native,
+            written::Resume::ForwardedProps => Resume::ForwardedProps,
+        },
         encoding: super::encoding(written.encoding),
         http: match written.http {
             HttpVersion::Auto => AgentHttp::Auto,

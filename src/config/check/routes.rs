@@ -3,11 +3,14 @@
 use std::collections::BTreeSet;
 
 use super::{Context, agents::names};
-use crate::config::{
-    Escape, Fault, Limits, OnError, Route, Select,
-    problem::{Found, KeyPath},
-    text::nearest,
-    written::{self, Written},
+use crate::{
+    agui::Version,
+    config::{
+        ClientVersion, Downgrade, Escape, Fault, Limits, OnError, Route, Select, Unrepresentable,
+        problem::{Found, KeyPath},
+        text::{Release, nearest},
+        written::{self, Written},
+    },
 };
 
 /// Checks the routes, and that every agent has one. Where a name or an agent is left out, it is filled in.
@@ -33,7 +36,8 @@ pub(super) fn check(written: &mut Written, context: &Context<'_>, found: &mut Fo
         let path = path.item(i);
         route.agent = agent(route, &agents, &path, context, found);
         let name = route.name.get_or_insert_with(|| crate::config::text::Name(route.path.0.clone())).0.clone();
-        let next = self::checked(name, route, &path, found);
+        let client_version = client_version(&mut route.middleware.client_version);
+        let next = self::checked(name, client_version, route, &path, found);
         let unread = ["path", "host", "headers", "name"].iter().any(|key| context.is_removed(&path.key(key)));
         if !unread {
             distinct(&readable, &next, &path, found);
@@ -86,7 +90,29 @@ fn agent(
     }
 }
 
-fn checked(name: String, written: &written::Route, path: &KeyPath, found: &mut Found<'_>) -> Route {
+/// Fills in what is left out: that nothing was said is remembered for the figures alone.
+fn client_version(written: &mut Option<written::ClientVersion>) -> ClientVersion {
+    let current = Release(Version::CURRENT);
+    let (header, said) = match written {
+        None => (None, None),
+        Some(written::ClientVersion::Release(release)) => (None, Some(*release)),
+        Some(written::ClientVersion::Header(table)) => {
+            let said = table.default;
+            table.default.get_or_insert(current);
+            (table.header.clone().map(|name| name.0), said)
+        }
+    };
+    written.get_or_insert(written::ClientVersion::Release(current));
+    ClientVersion { header, version: said.unwrap_or(current).0, configured: said.is_some() }
+}
+
+fn checked(
+    name: String,
+    client_version: ClientVersion,
+    written: &written::Route,
+    path: &KeyPath,
+    found: &mut Found<'_>,
+) -> Route {
     let middleware = &written.middleware;
     let headers = names(&written.headers.entries, &path.key("headers"), found);
     let fault = |fault| match fault {
@@ -102,6 +128,16 @@ fn checked(name: String, written: &written::Route, path: &KeyPath, found: &mut F
         headers: headers.into_iter().map(|(name, value)| (name.name.0, value.0.clone())).collect(),
         agent: written.agent.clone().unwrap_or_default(),
         keepalive: middleware.keepalive.0,
+        client_version,
+        upgrade: middleware.upgrade,
+        downgrade: Downgrade {
+            unrepresentable: match middleware.downgrade.unrepresentable {
+                written::Unrepresentable::Drop => Unrepresentable::Drop,
+                written::Unrepresentable::Custom => Unrepresentable::Custom,
+            },
+            announce: middleware.downgrade.announce,
+        },
+        expand: middleware.expand,
         limits: Limits {
             body: middleware.limits.body.0,
             frame: usize::try_from(middleware.limits.frame.0).unwrap_or(usize::MAX),

@@ -27,6 +27,7 @@ fn every_example_is_read_and_written() {
         "log-filter",
         "name",
         "network",
+        "released-version",
         "route-path",
         "size",
         "strippable-member",
@@ -146,6 +147,36 @@ fn one_address_is_a_block_of_addresses() {
 }
 
 #[test]
+fn only_a_released_version_can_be_spoken() {
+    for (right, name) in [("1.0", "1.0"), ("1.1.2", "1.1"), ("0.0.47", "0.0.47"), ("0.1.9", "0.1.9")] {
+        assert_eq!(rewritten::<Release>(right), name);
+    }
+    assert_eq!(
+        error::<Release>("0.0.60"),
+        "`0.0.60` is no released version of AG-UI; write one of 0.0.27 to 0.0.59 (the npm packages), 0.1.4 to 0.1.22 \
+         (the Python ones), or 1.0 or 1.1 (the protocol); did you mean `0.0.59`?"
+    );
+    for (wrong, meant) in [
+        ("v0.0.47", "0.0.47"),
+        ("^1.0", "1.0"),
+        ("@ag-ui/client@0.0.36-beta", "0.0.36"),
+        ("0.0.3", "0.0.27"),
+        ("0.47", "0.0.47"),
+        ("0.1.99", "0.1.22"),
+        ("1", "1.0"),
+        ("1.x", "1.0"),
+        ("1.7.3", "1.1"),
+        (" 1.0", "1.0"),
+    ] {
+        let what = error::<Release>(wrong);
+        assert!(what.ends_with(&format!("; did you mean `{meant}`?")), "{wrong}: {what}");
+    }
+    for wrong in ["", "latest", "2.0", "0.2.4", "99999999999999999999", "0.0.99999999999999999999"] {
+        assert!(error::<Release>(wrong).ends_with("1.1 (the protocol)"), "{wrong}: {}", error::<Release>(wrong));
+    }
+}
+
+#[test]
 fn a_lone_word_in_a_log_filter_is_a_level() {
     for right in ["info", "DEBUG", "off", "info,hyper=warn", "tidegate::gateway=trace"] {
         assert_eq!(rewritten::<LogFilter>(right), right);
@@ -196,7 +227,7 @@ proptest! {
 
     #[test]
     fn no_text_is_too_odd_to_be_judged(text in ".{0,40}") {
-        for name in ["address-or-off", "agent-url", "duration-or-off", "host", "log-filter", "network", "route-path", "size"] {
+        for name in ["address-or-off", "agent-url", "duration-or-off", "host", "log-filter", "network", "released-version", "route-path", "size"] {
             let _ = (format(name).unwrap().check)(&text);
         }
     }

@@ -6,15 +6,24 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
 use super::{Headers, OneOrMany, route::Encoding};
-use crate::config::text::{AgentUrl, Duration, DurationOrOff, HeaderName, HeaderValue};
+use crate::{
+    agui::Version,
+    config::text::{AgentUrl, Duration, DurationOrOff, HeaderName, HeaderValue, Release},
+};
 
 /// `[agents.NAME]`: what answers, at one or more urls.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(deny_unknown_fields, extend("required" = ["url"]))]
 pub(in crate::config) struct Agent {
     /// Where the agent takes runs, or a list of such urls. A connection that is refused is tried at the next one.
     pub(in crate::config) url: Option<OneOrMany<AgentUrl>>,
+    /// What it speaks when its runs do not say: a version of the protocol or the release of the library it is built
+    /// with. Where that is before 1.0, its events and its inputs are translated. Default: the current version.
+    pub(in crate::config) version: Release,
+    /// How it is told to go on after an interrupt: "native" is `resume` in the input, "forwarded_props" is a command
+    /// in `forwardedProps`, for agents from before `resume`.
+    pub(in crate::config) resume: Resume,
     /// The version of HTTP spoken with it: "auto" is 1 without TLS; 2 without TLS is spoken by prior knowledge.
     pub(in crate::config) http: HttpVersion,
     /// What it is asked for: "auto" is SSE, and protobuf too once it has spoken that and the client reads it.
@@ -23,6 +32,16 @@ pub(in crate::config) struct Agent {
     pub(in crate::config) timeouts: Timeouts,
     /// What is changed in a request's headers before the agent sees them; `remove` comes first.
     pub(in crate::config) headers: HeaderRules,
+}
+
+/// How an agent is told to go on after an interrupt.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub(in crate::config) enum Resume {
+    #[default]
+    Native,
+    ForwardedProps,
 }
 
 /// The version of HTTP spoken with an agent.
@@ -80,6 +99,20 @@ pub(in crate::config) struct Secret {
     pub(in crate::config) env: Option<String>,
     /// The file that holds it; one newline at its end does not count. A relative path begins at the configuration file.
     pub(in crate::config) file: Option<String>,
+}
+
+impl Default for Agent {
+    fn default() -> Self {
+        Self {
+            url: None,
+            version: Release(Version::CURRENT),
+            resume: Resume::default(),
+            http: HttpVersion::default(),
+            encoding: Encoding::default(),
+            timeouts: Timeouts::default(),
+            headers: HeaderRules::default(),
+        }
+    }
 }
 
 impl Default for Timeouts {

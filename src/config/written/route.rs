@@ -6,7 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Headers;
-use crate::config::text::{DropType, DurationOrOff, HeaderValue, Host, Name, RoutePath, Size, StripMember};
+use crate::config::text::{
+    DropType, DurationOrOff, HeaderName, HeaderValue, Host, Name, Release, RoutePath, Size, StripMember,
+};
 
 /// `[[routes]]`: one thing that clients ask for.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -41,6 +43,16 @@ pub(in crate::config) struct Middleware {
     pub(in crate::config) keepalive: DurationOrOff,
     /// Limits of size.
     pub(in crate::config) limits: Limits,
+    /// What clients speak when they do not say: a version, or the header in which they say it and a version for
+    /// those that do not send it. Default: the current version.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::config) client_version: Option<ClientVersion>,
+    /// Whether retired shapes are translated also where the agent's version does not ask for it.
+    pub(in crate::config) upgrade: bool,
+    /// How events are told to clients of an older version.
+    pub(in crate::config) downgrade: Downgrade,
+    /// Whether chunks are written as start, content and end.
+    pub(in crate::config) expand: bool,
     /// What is left out of the stream.
     pub(in crate::config) select: Select,
     /// What is written as `\uXXXX` inside an event, for readers that break on it: "line_separators" is
@@ -59,6 +71,50 @@ pub(in crate::config) enum Encoding {
     Auto,
     Sse,
     Protobuf,
+}
+
+/// `client_version`: a version, or a table.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(inline)]
+pub(in crate::config) enum ClientVersion {
+    Release(Release),
+    Header(VersionHeader),
+}
+
+/// `client_version` as a table.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(deny_unknown_fields, inline)]
+pub(in crate::config) struct VersionHeader {
+    /// The header in which clients say their version. What they say in the input counts more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::config) header: Option<HeaderName>,
+    /// For clients that do not say. Default: the current version.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::config) default: Option<Release>,
+}
+
+/// `downgrade`.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(deny_unknown_fields)]
+pub(in crate::config) struct Downgrade {
+    /// What becomes of an event that the client's version has no shape for: "drop" leaves it out, "custom" wraps it
+    /// as `CUSTOM`.
+    pub(in crate::config) unrepresentable: Unrepresentable,
+    /// Whether the client is told what it does not get.
+    pub(in crate::config) announce: bool,
+}
+
+/// What becomes of an event that a client's version has no shape for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub(in crate::config) enum Unrepresentable {
+    #[default]
+    Drop,
+    Custom,
 }
 
 /// `limits`.
@@ -132,6 +188,10 @@ impl Default for Middleware {
         Self {
             encoding: Encoding::default(),
             keepalive: DurationOrOff(Some(time::Duration::from_secs(15))),
+            client_version: None,
+            upgrade: false,
+            downgrade: Downgrade::default(),
+            expand: false,
             limits: Limits::default(),
             select: Select::default(),
             escape: Escape::default(),
