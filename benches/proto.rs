@@ -6,8 +6,8 @@ use std::hint::black_box;
 
 use bytes::Bytes;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use tidegate::agui::{Encoding, Event, EventKind};
-use tidegate::wire::proto::{Arm, Decoder, Peer, arm, from_json, to_json};
+use tidegate::agui::{Encoding, Event, EventKind, Version};
+use tidegate::wire::proto::{Arm, Decoder, arm, from_json, to_json};
 use tidegate::wire::{Batch, sse};
 
 /// The events, as lines of `name<TAB>JSON`; the Node.js side reads the same file.
@@ -16,11 +16,11 @@ const EVENTS: &str = include_str!("../tests/proto/bench.txt");
 fn convert(criterion: &mut Criterion) {
     for line in EVENTS.lines() {
         let (name, text) = line.split_once('\t').unwrap();
-        let message = from_json(text.as_bytes(), Peer::CURRENT).unwrap().frame.message;
+        let message = from_json(text.as_bytes(), Version::CURRENT).unwrap().frame.message;
         let mut group = criterion.benchmark_group(format!("proto, {name}"));
         group.throughput(Throughput::Elements(1));
         group.bench_function("to protobuf", |bencher| {
-            bencher.iter(|| from_json(black_box(text.as_bytes()), Peer::CURRENT).unwrap());
+            bencher.iter(|| from_json(black_box(text.as_bytes()), Version::CURRENT).unwrap());
         });
         group.bench_function("to JSON", |bencher| bencher.iter(|| to_json(black_box(&message)).unwrap()));
         group.finish();
@@ -33,7 +33,7 @@ const COUNT: u64 = 100;
 fn pass_on(criterion: &mut Criterion) {
     let event = |n| format!(r#"{{"type":"TEXT_MESSAGE_CONTENT","messageId":"msg-4711","delta":" token{n}"}}"#);
     let text: Bytes = (0..COUNT).map(|n| format!("data: {}\n\n", event(n))).collect::<String>().into();
-    let frames = (0..COUNT).flat_map(|n| from_json(event(n).as_bytes(), Peer::CURRENT).unwrap().frame.whole);
+    let frames = (0..COUNT).flat_map(|n| from_json(event(n).as_bytes(), Version::CURRENT).unwrap().frame.whole);
     let frames: Bytes = frames.collect::<Vec<u8>>().into();
     let mut group = criterion.benchmark_group("pass on");
     group.throughput(Throughput::Elements(COUNT));

@@ -36,6 +36,12 @@ impl Event {
         Self { kind, text: Bytes::new(), frame }
     }
 
+    /// A `RUN_STARTED` of the gateway's own.
+    pub fn run_started(thread_id: &str, run_id: &str) -> Self {
+        let text = serde_json::json!({ "type": "RUN_STARTED", "threadId": thread_id, "runId": run_id });
+        Self { kind: EventKind::RunStarted, text: text.to_string().into(), frame: None }
+    }
+
     /// A `RUN_ERROR` of the gateway's own.
     pub fn run_error(message: &str, code: &str) -> Self {
         let text = serde_json::json!({ "type": "RUN_ERROR", "message": message, "code": code });

@@ -20,11 +20,13 @@ use super::{
     endpoint::{Endpoint, NoLink},
     link::{Download, Unanswered},
     route,
+    translate::translated,
     upload::{Intake, Progress, Upload},
 };
 use crate::{
     config,
     observe::{Attempt, Metrics},
+    pipeline::input::Between,
     wire::Encoding,
 };
 
@@ -67,6 +69,8 @@ pub enum Failure {
     BodyTooLarge,
     /// The request's body broke off.
     BodyBroken,
+    /// The request's body has a content coding that cannot be undone, and has to be.
+    BodyCoding,
 }
 
 /// A request on its way: all of it but the urls, which the endpoint decides.
@@ -82,6 +86,8 @@ pub struct Errand<'a> {
     pub headers: HeaderMap,
     /// The body.
     pub upload: Upload,
+    /// Between which versions the body is translated, if it is.
+    pub between: Option<Between>,
     /// When the request's head was read.
     pub received: Instant,
     /// The order to shut down.
@@ -151,7 +157,10 @@ impl Agent {
     ) -> Result<(Response<Download>, Rc<Endpoint>), Failure> {
         let first = self.turn.get();
         self.turn.set((first + 1) % self.endpoints.len().max(1));
-        let Errand { method, rest, query, headers, upload, .. } = errand;
+        let Errand { method, rest, query, mut headers, mut upload, between, .. } = errand;
+        if let Some(between) = between {
+            upload = translated(upload, &mut headers, &between).await?;
+        }
         let mut request = Request::new(upload);
         *request.method_mut() = method;
         *request.headers_mut() = headers;

@@ -4,6 +4,7 @@
 mod agent;
 mod alarm;
 mod body;
+mod conversions;
 mod drain;
 mod endpoint;
 mod head;
@@ -20,6 +21,7 @@ mod source;
 mod stream;
 mod tally;
 mod timers;
+mod translate;
 mod upload;
 mod usage;
 mod worker;

@@ -69,6 +69,15 @@ impl Problem {
         close: true,
         ..Self::new(StatusCode::BAD_REQUEST, "BODY_BROKEN", "the request's body broke off or was framed wrongly")
     };
+    /// A body that has to be read and cannot be.
+    pub const BODY_CODING: Self = Self {
+        close: true,
+        ..Self::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "BODY_CODING",
+            "this route has to read the request's body; send it as gzip, deflate, br, zstd or without a content coding",
+        )
+    };
     /// The gateway is shutting down.
     pub const DRAINING: Self = Self {
         retry_after: Some(1),

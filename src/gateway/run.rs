@@ -24,13 +24,13 @@ use super::{
     worker::Worker,
 };
 use crate::{
-    agui::{Life, Text},
+    agui::{self, Event, Life, Text},
     config::Fault,
     observe::{Code, Outcome, Refusal, RunRecord, TraceParent},
+    pipeline::{Peers, input},
     wire::{
         Encoding, Writer, media,
         negotiate::{Accepted, Agreed, NotAcceptable, ask_for, negotiate},
-        proto,
     },
 };
 
@@ -73,7 +73,9 @@ struct Story {
     origin: Origin,
     trace: TraceParent,
     starts_trace: bool,
-    agreed: Result<Agreed, NotAcceptable>,
+    accepted: Accepted,
+    /// What the configuration says of the client's version; its own word counts more.
+    client_version: Option<agui::Version>,
     /// An event stream may come of it: then its answer should not be compressed, and what is asked for is this
     /// gateway's choice.
     may_be_a_run: bool,
@@ -125,8 +127,8 @@ impl Story {
         let trace = headers.get(TRACEPARENT).and_then(|value| TraceParent::parse(value.as_bytes()));
         let accept: Vec<&[u8]> = accept(headers).collect();
         let accepted = Accepted::of(accept.iter().copied());
-        let agreed = negotiate(accepted, site.sides());
-        if agreed.is_err() && accepted.names_one() {
+        let client_version = site.client_version(headers);
+        if negotiate(accepted, site.sides(client_version)).is_err() && accepted.names_one() {
             return Err((Problem::NOT_ACCEPTABLE, Refusal::NotAcceptable));
         }
         let readable = !headers.contains_key(header::CONTENT_ENCODING);
@@ -136,17 +138,33 @@ impl Story {
             peer,
             client: origin.client(headers, &worker.trusted_proxies),
             origin,
-            agreed,
+            accepted,
+            client_version,
             may_be_a_run: accepted.names_one() || carries_json(request),
             starts_trace: trace.is_none(),
             trace: trace.unwrap_or_else(TraceParent::start),
-            intake: Intake::new(site.config.limits.body, readable, site.metrics.clone()),
+            intake: Intake::new(site.config.limits.body, readable, worker.metrics.clone(), site.metrics.clone()),
             received,
         })
     }
 
     fn agent(&self) -> &Agent {
         &self.site.agent
+    }
+
+    /// What the client speaks, by its own word or the configuration's, as far as the request was read.
+    fn client_version(&self) -> Option<agui::Version> {
+        self.intake.declared().or(self.client_version)
+    }
+
+    fn agreed(&self) -> Result<Agreed, NotAcceptable> {
+        negotiate(self.accepted, self.site.sides(self.client_version()))
+    }
+
+    /// Between which versions the request's body has to be translated, if it has to be.
+    fn between(&self, request: &Request<Incoming>) -> Option<input::Between> {
+        let between = self.site.between(self.client_version);
+        (carries_json(request) && input::needed(&between)).then_some(between)
     }
 
     /// Answers the request: with what its agent says, or that there is no answer.
@@ -163,11 +181,12 @@ impl Story {
 
     /// Sends the input to the agent and waits for the head of the answer.
     async fn send(&self, request: Request<Incoming>) -> Result<(Response<Download>, Rc<Endpoint>), Failure> {
+        let between = self.between(&request);
         let (mut head, body) = request.into_parts();
         headers::toward_agent(&mut head.headers, &self.origin, &self.agent().config.headers);
         if self.may_be_a_run {
             head.headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-            let ask = self.agreed.map_or(media::EVENT_STREAM, |agreed| agreed.ask);
+            let ask = self.agreed().map_or(media::EVENT_STREAM, |agreed| agreed.ask);
             let accept = ask_for(accept(&head.headers), ask);
             if let Ok(accept) = HeaderValue::from_bytes(&accept) {
                 head.headers.insert(header::ACCEPT, accept);
@@ -185,6 +204,7 @@ impl Story {
             query: head.uri.query(),
             headers: head.headers,
             upload: Upload::new(body, self.intake.clone()),
+            between,
             received: self.received,
             drain: self.worker.drain.clone(),
         };
@@ -202,7 +222,7 @@ impl Story {
         if let Some(encoding) = encoding.filter(|_| answer.status().is_success()) {
             // An event stream may be anything; this media type says what it is.
             let is_run = is_run || encoding == Encoding::Protobuf;
-            let to = match self.agreed {
+            let to = match self.agreed() {
                 _ if !is_run => Encoding::Sse,
                 Ok(agreed) => agreed.answer(encoding),
                 Err(NotAcceptable) => {
@@ -213,8 +233,8 @@ impl Story {
             return self.stream(answer, endpoint, is_run, encoding, to).await;
         }
         if is_run {
-            if self.site.config.on_error.status == Fault::RunError {
-                return self.error_stream(Code::UpstreamStatus, Outcome::AgentStatus, endpoint);
+            if self.site.config.on_error.status == Fault::RunError || self.ignores_status() {
+                return self.error_stream(Code::UpstreamStatus, Outcome::AgentStatus, Some(endpoint.label().clone()));
             }
             self.count(Outcome::AgentStatus, None, Some(endpoint.label().clone()));
         }
@@ -238,25 +258,38 @@ impl Story {
         } else {
             headers::of_stream(&mut head.headers);
         }
-        let parts = self.parts(source, is_run, endpoint.label().clone(), from, to);
+        let parts = self.parts(source, is_run, Some(endpoint.label().clone()), from, to);
         Response::from_parts(head, Body::stream(EventStream::new(parts)))
     }
 
-    /// Answers with a stream of one `RUN_ERROR`.
-    fn error_stream(&self, code: Code, outcome: Outcome, endpoint: &Endpoint) -> Response<Body> {
-        let to = self.agreed.map_or(Encoding::Sse, |agreed| agreed.answer(Encoding::Sse));
-        let parts = self.parts(Source::Empty, true, endpoint.label().clone(), Encoding::Sse, to);
-        let mut response = Response::new(Body::stream(EventStream::of_error(parts, code, outcome)));
+    /// Whether the client takes any answer for a stream, whatever its status: the first ones do.
+    fn ignores_status(&self) -> bool {
+        self.client_version().is_some_and(|version| version < agui::Version::npm(38))
+    }
+
+    /// Answers with a stream of one `RUN_ERROR`; clients that ignore the status also need a run that it ends.
+    fn error_stream(&self, code: Code, outcome: Outcome, endpoint: Option<Arc<str>>) -> Response<Body> {
+        let to = self.agreed().map_or(Encoding::Sse, |agreed| agreed.answer(Encoding::Sse));
+        let parts = self.parts(Source::Empty, true, endpoint, Encoding::Sse, to);
+        let id = |text: Option<Text>| text.map(|text| text.value).unwrap_or_default();
+        let run = self.intake.run().filter(|_| self.ignores_status());
+        let started = run.map(|run| Event::run_started(&id(run.thread_id), &id(run.run_id)));
+        let mut response = Response::new(Body::stream(EventStream::of_error(parts, started, code, outcome)));
         headers::of_run(response.headers_mut(), to.media_type());
         response
     }
 
-    fn parts(&self, source: Source, is_run: bool, endpoint: Arc<str>, from: Encoding, to: Encoding) -> Parts {
+    fn parts(&self, source: Source, is_run: bool, endpoint: Option<Arc<str>>, from: Encoding, to: Encoding) -> Parts {
+        let peers = Peers {
+            client: self.client_version().unwrap_or(agui::Version::CURRENT),
+            encoding: to,
+            agent: self.agent().config.version,
+        };
         let config = &self.site.config;
         let sent = self.intake.moved_at();
         let (writer, keepalive) = match to {
             Encoding::Sse => (Writer::Sse(self.site.encoder), config.keepalive),
-            Encoding::Protobuf => (Writer::Protobuf(proto::Peer::CURRENT), None),
+            Encoding::Protobuf => (Writer::Protobuf(peers.client), None),
         };
         Parts {
             source,
@@ -264,11 +297,14 @@ impl Story {
             frame_limit: config.limits.frame,
             agent_encoding: from,
             speaks_protobuf: self.agent().speaks_protobuf.clone(),
-            pipeline: self.site.recipe.build(&crate::pipeline::Peers::default()),
+            pipeline: self.site.recipe.build(&peers),
             writer,
             truncated: config.on_error.truncated,
             timers: Timers::new(&self.agent().config.timeouts, keepalive, self.received, sent),
-            tally: self.tally(Some(endpoint), Some((from, to))),
+            tally: self.tally(endpoint, Some((from, to))),
+            peers,
+            announces: config.downgrade.announce,
+            input_losses: self.intake.losses(),
             line: self.peer.line.clone(),
             drain: self.worker.drain.clone(),
         }
@@ -283,7 +319,8 @@ impl Story {
         record.thread_id = value(input.thread_id);
         record.run_id = value(input.run_id);
         record.parent_run_id = value(input.parent_run_id);
-        record.client_version = value(input.protocol_version);
+        record.client_version =
+            value(input.protocol_version).or(self.client_version.map(|version| version.to_string()));
         record.client_address = Some(self.client);
         record.trace = Some(self.trace);
         let (metrics, active) = (self.worker.metrics.clone(), self.intake.active());
@@ -308,8 +345,12 @@ impl Story {
             Failure::BodyTimeout => (Problem::BODY_TIMEOUT, None),
             Failure::BodyTooLarge => (Problem::BODY_TOO_LARGE, None),
             Failure::BodyBroken => (Problem::BODY_BROKEN, None),
+            Failure::BodyCoding => (Problem::BODY_CODING, None),
         };
         match outcome {
+            Some((code, outcome)) if self.intake.is_run() && self.ignores_status() => {
+                return self.error_stream(code, outcome, None);
+            }
             Some((code, outcome)) if self.intake.is_run() => self.count(outcome, Some(code), None),
             Some(_) => {}
             None => {

@@ -3,11 +3,17 @@
 
 use std::{io, rc::Rc, sync::Arc};
 
+use http::HeaderMap;
+
 use super::agent::Agent;
 use crate::{
+    agui::Version,
     config,
     observe::{Metrics, RouteMetrics},
-    pipeline::{Recipe, Select},
+    pipeline::{
+        Recipe, Select, Unrepresentable,
+        input::{Between, Resume},
+    },
     wire::{
         negotiate::{Sides, Wanted},
         sse::{Encoder, Escape},
@@ -50,7 +56,15 @@ impl Site {
         Ok(Rc::new(Self {
             name: Arc::from(route.name.as_str()),
             agent: agent.clone(),
-            recipe: Recipe { select, ..Recipe::default() },
+            recipe: Recipe {
+                upgrade: route.upgrade,
+                expand: route.expand,
+                select,
+                unrepresentable: match route.downgrade.unrepresentable {
+                    config::Unrepresentable::Drop => Unrepresentable::Drop,
+                    config::Unrepresentable::Custom => Unrepresentable::Custom,
+                },
+            },
             encoder: Encoder::new(escape),
             wanted: wanted(route.encoding),
             metrics: metrics.route(&route.name, &route.agent),
@@ -60,13 +74,33 @@ impl Site {
 }
 
 impl Site {
+    /// What the configuration says of the client's version, by this header if it names one; `None`: nothing.
+    pub fn client_version(&self, headers: &HeaderMap) -> Option<Version> {
+        let config = &self.config.client_version;
+        let told = config.header.as_ref().and_then(|name| headers.get(name)).and_then(|value| value.to_str().ok());
+        told.map(Version::declared).or(config.configured.then_some(config.version))
+    }
+
+    /// Between whom the input of a run goes.
+    pub fn between(&self, client: Option<Version>) -> Between {
+        Between {
+            client: client.unwrap_or(Version::CURRENT),
+            agent: self.agent.config.version,
+            resume: match self.agent.config.resume {
+                config::Resume::Native => Resume::Native,
+                config::Resume::ForwardedProps => Resume::ForwardedProps,
+            },
+        }
+    }
+
     /// What is known of client and agent before the agent is asked.
-    pub fn sides(&self) -> Sides {
+    pub fn sides(&self, client: Option<Version>) -> Sides {
         Sides {
+            client_is_old: client.is_some_and(Version::is_old),
+            agent_is_old: self.agent.config.version.is_old(),
             route: self.wanted,
             agent: wanted(self.agent.config.encoding),
             agent_speaks_protobuf: self.agent.speaks_protobuf.get(),
-            ..Sides::default()
         }
     }
 }

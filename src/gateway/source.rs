@@ -31,23 +31,29 @@ impl Source {
             let (head, body) = answer.into_parts();
             return (head, Self::Plain(body));
         }
-        let mut answer = Some(answer);
-        let service = tower::service_fn(move |_: http::Request<()>| {
-            let answer = answer.take();
-            async move { answer.ok_or("asked twice") }
-        });
-        match Decompression::new(service).oneshot(http::Request::new(())).await {
-            Ok(answer) => {
+        match undo_coding(answer).await {
+            Some(answer) => {
                 let (head, body) = answer.into_parts();
                 (head, Self::Coded(Box::pin(body)))
             }
-            Err(_) => (Response::new(()).into_parts().0, Self::Empty),
+            None => (Response::new(()).into_parts().0, Self::Empty),
         }
     }
 }
 
+/// This message with a body that undoes its content coding as it is read. A coding that is unknown stays, and so does
+/// its header.
+pub async fn undo_coding<B: Body<Data = Bytes>>(message: Response<B>) -> Option<Response<DecompressionBody<B>>> {
+    let mut message = Some(message);
+    let service = tower::service_fn(move |_: http::Request<()>| {
+        let message = message.take();
+        async move { message.ok_or("asked twice") }
+    });
+    Decompression::new(service).oneshot(http::Request::new(())).await.ok()
+}
+
 /// Whether the body has a content coding.
-fn is_coded(headers: &HeaderMap) -> bool {
+pub fn is_coded(headers: &HeaderMap) -> bool {
     headers.get(header::CONTENT_ENCODING).is_some_and(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity"))
 }
 

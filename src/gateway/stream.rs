@@ -16,6 +16,7 @@ use http_body::Body as _;
 use super::{
     alarm::Alarm,
     body::Broken,
+    conversions::Conversions,
     drain::{Drain, Registration},
     socket::Line,
     source::Source,
@@ -23,10 +24,10 @@ use super::{
     timers::{Due, Timers},
 };
 use crate::{
-    agui::{Encoding, Event, EventKind, Life, json},
+    agui::{Encoding, Event, EventKind, Life, Version, json},
     config::Fault,
     observe::{Code, Outcome},
-    pipeline::{Dropped, End, Pipeline, Sink},
+    pipeline::{Dropped, End, Peers, Pipeline, Sink},
     wire::{Batch, Item, Reader, Unreadable, Writer, proto::NotCarried},
 };
 
@@ -49,6 +50,12 @@ pub struct Parts {
     pub pipeline: Pipeline,
     /// How events are written.
     pub writer: Writer,
+    /// What the two ends speak.
+    pub peers: Peers,
+    /// Whether what a version cannot be shown is told in a comment.
+    pub announces: bool,
+    /// What the run's input lost on its way to the agent.
+    pub input_losses: Vec<&'static str>,
     /// What a stream without a terminal event ends with.
     pub truncated: Fault,
     /// The clocks.
@@ -72,6 +79,7 @@ pub struct EventStream {
     writer: Writer,
     agent_encoding: Encoding,
     speaks_protobuf: Rc<Cell<bool>>,
+    conversions: Conversions,
     out: Batch,
     life: Life,
     truncated: Fault,
@@ -123,6 +131,7 @@ impl EventStream {
             writer: parts.writer,
             agent_encoding: parts.agent_encoding,
             speaks_protobuf: parts.speaks_protobuf,
+            conversions: Conversions::new(parts.peers, parts.announces, &parts.input_losses),
             out: Batch::new(),
             life: Life::default(),
             truncated: parts.truncated,
@@ -140,10 +149,14 @@ impl EventStream {
         stream
     }
 
-    /// A stream of one `RUN_ERROR`, in place of an answer that is none.
-    pub fn of_error(parts: Parts, code: Code, outcome: Outcome) -> Box<Self> {
+    /// A stream of one `RUN_ERROR`, in place of an answer that is none, after a `RUN_STARTED` if there has to be one.
+    pub fn of_error(parts: Parts, started: Option<Event>, code: Code, outcome: Outcome) -> Box<Self> {
         let mut stream = Self::new(parts);
-        stream.stop(End::Stopped, Some((code, outcome)), Instant::now());
+        let at = Instant::now();
+        if let Some(started) = started {
+            stream.pipeline.event(started, at, &mut stream.sink);
+        }
+        stream.stop(End::Stopped, Some((code, outcome)), at);
         stream
     }
 
@@ -264,8 +277,12 @@ impl EventStream {
         self.timers.event(at);
         self.tally.read(&event, at);
         self.tally.lost(losses, event.kind(), Encoding::Protobuf);
-        if self.agent_encoding == Encoding::Protobuf && event.kind() == EventKind::RunStarted {
-            self.speaks_protobuf.set(event.string("protocolVersion").is_some_and(|version| !version.starts_with("0.")));
+        if event.kind() == EventKind::RunStarted {
+            let declared = event.string("protocolVersion").map(|version| Version::declared(&version));
+            if self.agent_encoding == Encoding::Protobuf {
+                self.speaks_protobuf.set(declared.is_some_and(|version| !version.is_old()));
+            }
+            self.conversions.run_started(declared);
         }
         if self.pipeline.is_empty() {
             return self.send(&event, at);
@@ -277,6 +294,9 @@ impl EventStream {
     fn send_what_came_out(&mut self, at: Instant) {
         for dropped in self.sink.dropped.drain(..) {
             self.tally.dropped(&dropped);
+        }
+        for converted in self.sink.converted.drain(..) {
+            self.conversions.happened(converted, &mut self.tally);
         }
         let mut events = std::mem::take(&mut self.sink.events);
         for event in events.drain(..) {
@@ -292,6 +312,9 @@ impl EventStream {
             Err(NotCarried { shape }) => return self.tally.not_carried(event, shape.as_str()),
         }
         self.life = self.life.after(event.kind());
+        if self.life.owes_an_end() {
+            self.conversions.announce(&self.writer, &mut self.out);
+        }
         let size = match self.writer.encoding() {
             Encoding::Sse => event.text().len(),
             Encoding::Protobuf => self.out.len() - before,

@@ -11,7 +11,7 @@ use std::{
 
 use super::{socket::Line, usage};
 use crate::{
-    agui::{Encoding, Event, EventKind, Life},
+    agui::{Encoding, Event, EventKind, Life, Version},
     observe::{ActiveRun, ClientVersion, Code, Decision, Direction, Metrics, Outcome, RouteMetrics, RunRecord},
     pipeline::Dropped,
     wire::proto::Losses,
@@ -41,6 +41,8 @@ pub struct Tally {
     past: Vec<Outcome>,
     /// What was left out and is named already: each shape once, a closed set.
     named: Vec<(&'static str, EventKind)>,
+    /// Not handed over yet: between which versions, at what cost, how often.
+    conversions: Vec<((ClientVersion, ClientVersion, &'static str), u64)>,
     held: usize,
 }
 
@@ -109,6 +111,7 @@ impl Tally {
             outcome: None,
             past: Vec::new(),
             named: Vec::new(),
+            conversions: Vec::new(),
             held: 0,
         }
     }
@@ -233,6 +236,22 @@ impl Tally {
         }
     }
 
+    /// Events were reshaped between these versions; `loss` is what it cost, or `none`. Whether that is new in this
+    /// stream.
+    pub fn converted(&mut self, from: Version, to: Version, kind: EventKind, loss: &'static str) -> bool {
+        let (from, to) = (ClientVersion::of(from), ClientVersion::of(to));
+        match self.conversions.iter_mut().find(|(key, _)| *key == (from, to, loss)) {
+            Some((_, n)) => *n += 1,
+            None => self.conversions.push(((from, to, loss), 1)),
+        }
+        self.is_new(loss, kind)
+    }
+
+    /// The run that is read now.
+    pub fn run_id(&self) -> Option<&str> {
+        self.record.run_id.as_deref()
+    }
+
     /// An event for which the client's encoding has no place.
     pub fn not_carried(&mut self, event: &Event, shape: &'static str) {
         let dropped = Dropped { stage: "protobuf", reason: shape, kind: event.kind() };
@@ -312,6 +331,9 @@ impl Tally {
         let (from, to) = (self.record.agent_encoding, self.record.client_encoding);
         self.read.hand_over(&self.route, Direction::In, from.unwrap_or(Encoding::Sse));
         self.sent.hand_over(&self.route, Direction::Out, to.unwrap_or(Encoding::Sse));
+        for ((from, to, loss), n) in self.conversions.drain(..) {
+            self.route.converted(from, to, loss, n);
+        }
     }
 
     /// The bytes that are held for this stream now.

@@ -1,5 +1,6 @@
 //! A client's request body comes in, the same bytes go out to the agent, as they come. On the way it is
-//! counted against its limit, and looked at: is it the input of a run, and which? Nothing of it is kept.
+//! counted against its limit, and looked at: is it the input of a run, and which? Nothing of it is kept, unless it
+//! is read whole to be translated.
 
 use std::{
     cell::{Cell, RefCell},
@@ -13,11 +14,13 @@ use std::{
 
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
+use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 
 use crate::{
-    agui::{InputFacts, InputScan},
-    observe::{ActiveRun, RouteMetrics},
+    agui::{InputFacts, InputScan, Version},
+    observe::{ActiveRun, ClientVersion, Metrics, RouteMetrics},
+    pipeline::input::Converted,
 };
 
 /// How far the body of a request has come.
@@ -41,22 +44,72 @@ pub struct Intake {
     progress: Cell<Progress>,
     moved_at: Cell<Instant>,
     scan: RefCell<Option<InputScan>>,
+    metrics: Metrics,
     route: Arc<RouteMetrics>,
     active: RefCell<Option<ActiveRun>>,
+    /// What got lost of it on the way to the agent's version.
+    losses: RefCell<Vec<&'static str>>,
 }
 
 impl Intake {
     /// Nothing is there yet. `readable`: the body is not compressed, so it can be looked at.
-    pub fn new(limit: u64, readable: bool, route: Arc<RouteMetrics>) -> Rc<Self> {
+    pub fn new(limit: u64, readable: bool, metrics: Metrics, route: Arc<RouteMetrics>) -> Rc<Self> {
         Rc::new(Self {
             limit,
             taken: Cell::new(0),
             progress: Cell::new(Progress::Going),
             moved_at: Cell::new(Instant::now()),
             scan: RefCell::new(readable.then(InputScan::new)),
+            metrics,
             route,
             active: RefCell::default(),
+            losses: RefCell::default(),
         })
+    }
+
+    /// The most that may be taken, in bytes.
+    pub fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// What the client says that it speaks, if the body is the input of a run.
+    pub fn declared(&self) -> Option<Version> {
+        let scan = self.scan.borrow();
+        let facts = scan.as_ref().map(InputScan::facts).filter(|facts| facts.is_run_input())?;
+        facts.protocol_version.as_ref().map(|text| Version::declared(&text.value))
+    }
+
+    /// This is the body, whose coding hid it.
+    pub fn is_decoded(&self, plain: &[u8]) {
+        let mut scan = InputScan::new();
+        scan.feed(plain);
+        self.scan.replace(Some(scan));
+        self.is_run_now();
+    }
+
+    /// The body was translated for an agent that speaks `agent`. What was lost on the way is named.
+    pub fn is_translated(&self, converted: &Converted, agent: Version) {
+        let (from, to) = (ClientVersion::of(converted.client), ClientVersion::of(agent));
+        let changed = converted.text.is_some() && converted.losses.is_empty();
+        for loss in converted.losses.iter().copied().chain(changed.then_some("none")) {
+            self.route.converted(from, to, loss, 1);
+        }
+        for loss in &converted.losses {
+            let run_id = self.run().and_then(|run| run.run_id).map(|id| id.value);
+            tracing::info!(
+                loss,
+                from = from.as_str(),
+                to = to.as_str(),
+                run_id,
+                "left out of the run's input, for the agent's version does not know it; upgrade the agent to send it"
+            );
+        }
+        self.losses.borrow_mut().extend(&converted.losses);
+    }
+
+    /// What got lost of the input on the way to the agent's version.
+    pub fn losses(&self) -> Vec<&'static str> {
+        self.losses.borrow().clone()
     }
 
     /// How far it has come.
@@ -100,9 +153,13 @@ impl Intake {
         if self.progress.get() == Progress::Going {
             self.progress.set(Progress::Complete);
             self.moved_at.set(Instant::now());
-            if self.is_run() {
-                self.active.replace(Some(self.route.active()));
-            }
+            self.is_run_now();
+        }
+    }
+
+    fn is_run_now(&self) {
+        if self.is_run() {
+            self.active.replace(Some(self.route.active()));
         }
     }
 }
@@ -110,8 +167,16 @@ impl Intake {
 /// The body of the request that an agent gets.
 #[derive(Debug)]
 pub struct Upload {
-    body: Incoming,
+    body: Content,
     intake: Rc<Intake>,
+}
+
+#[derive(Debug)]
+enum Content {
+    /// As it comes from the client.
+    Passing(Incoming),
+    /// It has been read; all of it is here until it is sent.
+    Whole(Bytes),
 }
 
 impl Upload {
@@ -120,7 +185,24 @@ impl Upload {
         if body.is_end_stream() {
             intake.complete();
         }
-        Self { body, intake }
+        Self { body: Content::Passing(body), intake }
+    }
+
+    /// A body that has been read.
+    pub fn whole(body: Bytes, intake: Rc<Intake>) -> Self {
+        intake.metrics.held_bytes().add(body.len());
+        Self { body: Content::Whole(body), intake }
+    }
+
+    /// Reads all of it.
+    ///
+    /// # Errors
+    ///
+    /// [`Stopped`]; the [`Intake`] knows why.
+    pub async fn read(self) -> Result<(Bytes, Rc<Intake>), Stopped> {
+        let intake = self.intake.clone();
+        let body = self.collect().await?.to_bytes();
+        Ok((body, intake))
     }
 
     /// What is known of the body.
@@ -145,7 +227,15 @@ impl Body for Upload {
     type Error = Stopped;
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Stopped>>> {
-        let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
+        let incoming = match &mut self.body {
+            Content::Passing(incoming) => incoming,
+            Content::Whole(body) => {
+                let body = std::mem::take(body);
+                self.intake.metrics.held_bytes().sub(body.len());
+                return Poll::Ready((!body.is_empty()).then_some(Ok(Frame::data(body))));
+            }
+        };
+        let frame = ready!(Pin::new(incoming).poll_frame(cx));
         let why = match frame {
             None => {
                 self.intake.complete();
@@ -153,7 +243,7 @@ impl Body for Upload {
             }
             Some(Ok(frame)) => match frame.data_ref().map_or(Ok(()), |data| self.intake.took(data)) {
                 Ok(()) => {
-                    if self.body.is_end_stream() {
+                    if self.is_end_stream() {
                         self.intake.complete();
                     }
                     return Poll::Ready(Some(Ok(frame)));
@@ -167,10 +257,24 @@ impl Body for Upload {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
+        match &self.body {
+            Content::Passing(incoming) => incoming.is_end_stream(),
+            Content::Whole(body) => body.is_empty(),
+        }
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        match &self.body {
+            Content::Passing(incoming) => incoming.size_hint(),
+            Content::Whole(body) => SizeHint::with_exact(body.len() as u64),
+        }
+    }
+}
+
+impl Drop for Upload {
+    fn drop(&mut self) {
+        if let Content::Whole(body) = &self.body {
+            self.intake.metrics.held_bytes().sub(body.len());
+        }
     }
 }

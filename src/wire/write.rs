@@ -2,10 +2,10 @@
 
 use super::{
     Batch, Encoding,
-    proto::{self, Losses, NotCarried, Peer},
+    proto::{self, Losses, NotCarried},
     sse,
 };
-use crate::agui::Event;
+use crate::agui::{Event, Version};
 
 /// Writes the events of one body. Cheap to copy.
 #[derive(Clone, Copy, Debug)]
@@ -13,7 +13,7 @@ pub enum Writer {
     /// Server-sent events.
     Sse(sse::Encoder),
     /// Protobuf frames, for a peer of this version.
-    Protobuf(Peer),
+    Protobuf(Version),
 }
 
 impl Writer {
@@ -36,14 +36,22 @@ impl Writer {
         let frame = event.frame(self.encoding()).cloned();
         match (self, frame) {
             (Self::Sse(encoder), frame) => encoder.event(event.text(), frame, out),
-            (Self::Protobuf(_), Some(frame)) => out.push(frame),
-            (Self::Protobuf(peer), None) => {
+            // To an older peer an arm may be unknown, so what it gets is always written for it.
+            (Self::Protobuf(peer), Some(frame)) if !peer.is_old() => out.push(frame),
+            (Self::Protobuf(peer), _) => {
                 let encoded = proto::from_json(event.text(), *peer)?;
                 out.push(encoded.frame.whole);
                 return Ok(encoded.losses);
             }
         }
         Ok(Losses::NONE)
+    }
+
+    /// Writes a comment for people who look at the stream, where the encoding has such a thing.
+    pub fn comment(&self, text: &str, out: &mut Batch) {
+        if let Self::Sse(encoder) = self {
+            encoder.comment(text, out);
+        }
     }
 
     /// Writes what keeps a quiet connection alive, and whether there is such a thing: an empty frame of protobuf

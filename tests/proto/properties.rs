@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 use serde_json::Value;
-use tidegate::wire::proto::{Arm, Losses, Peer, Shape, arm, from_json, to_json};
+use tidegate::agui::Version;
+use tidegate::wire::proto::{Arm, Losses, Shape, arm, from_json, to_json};
 
 use crate::events::{TYPES, any_event, any_odd_event, carried, event, is_same, spelled};
 
@@ -12,7 +13,7 @@ fn spelled_event() -> BoxedStrategy<(Value, String)> {
 
 /// The frame's message, and what was lost but the digits of large numbers, which random ones lose all the time.
 fn message(text: &str) -> (Vec<u8>, Losses) {
-    let encoded = from_json(text.as_bytes(), Peer::V1_0).unwrap();
+    let encoded = from_json(text.as_bytes(), Version::V1_0).unwrap();
     let mut losses = Losses::NONE;
     encoded.losses.iter().filter(|shape| *shape != Shape::LargeNumber).for_each(|shape| losses.insert(shape));
     (encoded.frame.message.to_vec(), losses)
@@ -42,7 +43,7 @@ proptest! {
 
     #[test]
     fn an_odd_event_is_carried_with_a_loss_or_refused_but_what_is_carried_can_be_read(event in any_odd_event()) {
-        if let Ok(encoded) = from_json(event.to_string().as_bytes(), Peer::CURRENT) {
+        if let Ok(encoded) = from_json(event.to_string().as_bytes(), Version::CURRENT) {
             let decoded = to_json(&encoded.frame.message).unwrap();
             let found: Value = serde_json::from_slice(&decoded.text).unwrap();
             // What is the same without a loss has to be the same but for nulls, which stand for absent.
@@ -58,7 +59,7 @@ proptest! {
         if to_json(&bytes).is_ok() {
             prop_assert!(matches!(arm(&bytes), Arm::Known(_)));
         }
-        let _ = from_json(&bytes, Peer::CURRENT);
+        let _ = from_json(&bytes, Version::CURRENT);
     }
 
     #[test]
@@ -92,7 +93,7 @@ proptest! {
             let place = place.index(text.len());
             text[place] = byte;
         }
-        if let Ok(encoded) = from_json(&text, Peer::CURRENT) {
+        if let Ok(encoded) = from_json(&text, Version::CURRENT) {
             prop_assert!(to_json(&encoded.frame.message).is_ok(), "{:?}", String::from_utf8_lossy(&text));
         }
     }

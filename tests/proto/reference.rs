@@ -6,7 +6,8 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
-use tidegate::wire::proto::{Encoded, Malformed, NotCarried, Peer, Shape, from_json, to_json};
+use tidegate::agui::Version;
+use tidegate::wire::proto::{Encoded, Malformed, NotCarried, Shape, from_json, to_json};
 
 use crate::events::{TYPES, any_event, any_odd_event, event, spelled};
 use crate::node;
@@ -71,7 +72,7 @@ fn valid_events_are_written_byte_for_byte_and_read_as_the_same_values() {
     let (mut valid, mut of_streams, mut identical) = (0, 0, 0);
     let mut reads = Vec::new();
     for (place, (text, answer)) in texts.iter().zip(&answers).enumerate() {
-        let ours = from_json(text.as_bytes(), Peer::V1_0);
+        let ours = from_json(text.as_bytes(), Version::V1_0);
         if answer["valid"] != true || answer["frame"] == "00000000" {
             // What they write of such an event is not always ours to repeat: for what is not there they write
             // `undefined`. But then it is named.
@@ -119,7 +120,7 @@ fn what_is_carried_of_odd_events_never_throws_in_the_reference_decoder() {
     let mut requests = Vec::new();
     let mut refused = 0;
     for text in &events {
-        match from_json(text.as_bytes(), Peer::CURRENT) {
+        match from_json(text.as_bytes(), Version::CURRENT) {
             Ok(encoded) => {
                 let decoded = to_json(&encoded.frame.message).unwrap();
                 // The reference decoder does not know what came with 1.1.
@@ -149,7 +150,7 @@ fn what_is_carried_of_odd_events_never_throws_in_the_reference_decoder() {
 fn damaged_messages_are_refused_or_read_as_the_reference_decoder_has_them() {
     let damage = prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..3);
     let damaged = (any_event(), damage).prop_map(|(event, damage)| {
-        let mut message = from_json(event.to_string().as_bytes(), Peer::V1_0).unwrap().frame.message.to_vec();
+        let mut message = from_json(event.to_string().as_bytes(), Version::V1_0).unwrap().frame.message.to_vec();
         for (place, byte) in damage {
             let place = place.index(message.len());
             message[place] = byte;

@@ -8,12 +8,12 @@ use std::borrow::Cow;
 use super::frame::Frame;
 use super::loss::{Losses, Shape};
 use super::number::{self, Number};
-use super::peer::Peer;
+
 use super::schema::{self, Arm, BASE, BASE_EVENT, Carriers, Field, Kind, MAX_FIELDS, Message, Payload};
 use super::text::{Cursor, Members, Quoted, unescape};
 use super::write::{Scalar, Writer};
-use crate::agui::EventKind;
 use crate::agui::json;
+use crate::agui::{EventKind, Version};
 
 /// An event on the wire.
 #[derive(Clone, Debug)]
@@ -47,7 +47,7 @@ impl From<Shape> for NotCarried {
 /// # Errors
 ///
 /// [`NotCarried`] if there is no frame for it: no JSON, nested too deeply, or a type that the peer does not know.
-pub fn from_json(text: &[u8], peer: Peer) -> Result<Encoded, NotCarried> {
+pub fn from_json(text: &[u8], peer: Version) -> Result<Encoded, NotCarried> {
     let mut encoder = Encoder { writer: Writer::new(text.len()), losses: Losses::NONE, peer, written: Vec::new() };
     encoder.event(text)?;
     Ok(Encoded { frame: Frame::of(encoder.writer.finish()), losses: encoder.losses })
@@ -67,7 +67,7 @@ const WRITTEN: &[u8] = b"{}";
 struct Encoder {
     writer: Writer,
     losses: Losses,
-    peer: Peer,
+    peer: Version,
     /// Fields of the event that have been written ahead, each once.
     written: Vec<(&'static Field, Writer)>,
 }
@@ -76,7 +76,7 @@ impl Encoder {
     fn event(&mut self, text: &[u8]) -> Result<(), NotCarried> {
         let (kind, kind_text) = kind_of(text)?;
         let (number, arm) = schema::arm_of(kind).ok_or(Shape::UnknownType)?;
-        if !self.peer.knows(arm.since) {
+        if arm.since > self.peer {
             return Err(Shape::NewerType.into());
         }
         let mut base = Slots::default();
@@ -120,9 +120,7 @@ impl Encoder {
     fn write_ahead(&mut self, field: &'static Field, cursor: &mut Cursor<'_>) -> Result<bool, NotCarried> {
         self.written.retain(|(earlier, _)| !std::ptr::eq(*earlier, field));
         let fits = match (&field.kind, cursor.peek()) {
-            (Kind::Any | Kind::Nullable, Some(b'{' | b'[')) | (Kind::Object, Some(b'{')) => {
-                self.peer.knows(field.since)
-            }
+            (Kind::Any | Kind::Nullable, Some(b'{' | b'[')) | (Kind::Object, Some(b'{')) => field.since <= self.peer,
             _ => false,
         };
         if fits {
@@ -176,7 +174,7 @@ impl Encoder {
                 }
                 continue;
             };
-            if self.peer.knows(field.since) {
+            if field.since <= self.peer {
                 self.field(field, value)?;
             } else {
                 self.losses.insert(Shape::NewerMember);
@@ -345,7 +343,7 @@ impl Encoder {
         const DOCUMENT: u32 = 5;
         let text = |name: &str| last(part, name).filter(|value| value.len() > 2 && value.starts_with(b"\""));
         let source = text("data").map(|data| (1, data)).or(text("url").or(text("id")).map(|url| (2, url)));
-        let Some((arm, value)) = source.filter(|_| self.peer.knows(schema::PARTS[4].since)) else {
+        let Some((arm, value)) = source.filter(|_| schema::PARTS[4].since <= self.peer) else {
             self.losses.insert(Shape::ContentPart);
             return Ok(());
         };
@@ -390,7 +388,7 @@ impl Encoder {
     fn arm(&self, arms: &'static [Arm], value: &[u8]) -> Option<(u32, &'static Message)> {
         let name = type_of(value)?;
         let (arm, number) = arms.iter().zip(1..).find(|(arm, _)| arm.name == name)?;
-        self.peer.knows(arm.since).then_some((number, arm.message))
+        (arm.since <= self.peer).then_some((number, arm.message))
     }
 
     /// Moves a content that is no string to the field that has it.

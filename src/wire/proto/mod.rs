@@ -13,7 +13,6 @@ mod encode;
 mod frame;
 mod loss;
 mod number;
-mod peer;
 mod schema;
 mod text;
 mod walk;
@@ -24,7 +23,6 @@ pub use decode::{Decoded, to_json};
 pub use encode::{Encoded, NotCarried, from_json};
 pub use frame::{Decoder, Frame, FrameError};
 pub use loss::{Losses, Shape};
-pub use peer::Peer;
 
 #[cfg(test)]
 mod tests;

@@ -1,18 +1,18 @@
 //! The message types of the wire: each field's number, the JSON member that it is, and since when. Data only.
 
-use super::Peer;
 use super::loss::Shape;
 use crate::agui::EventKind;
+use crate::agui::Version;
 
-const V0_0_27: Peer = Peer::new(0, 0, 27);
-const V0_0_34: Peer = Peer::new(0, 0, 34);
-const V0_0_36: Peer = Peer::new(0, 0, 36);
-const V0_0_48: Peer = Peer::new(0, 0, 48);
-const V0_0_49: Peer = Peer::new(0, 0, 49);
-const V0_0_54: Peer = Peer::new(0, 0, 54);
-const V0_0_59: Peer = Peer::new(0, 0, 59);
-const V1_0: Peer = Peer::V1_0;
-const V1_1: Peer = Peer::new(1, 1, 0);
+const V0_0_27: Version = Version::npm(27);
+const V0_0_34: Version = Version::npm(34);
+const V0_0_36: Version = Version::npm(36);
+const V0_0_48: Version = Version::npm(48);
+const V0_0_49: Version = Version::npm(49);
+const V0_0_54: Version = Version::npm(54);
+const V0_0_59: Version = Version::npm(59);
+const V1_0: Version = Version::V1_0;
+const V1_1: Version = Version::CURRENT;
 
 /// More fields than this no message has.
 pub(super) const MAX_FIELDS: usize = 14;
@@ -36,7 +36,7 @@ pub(super) struct Field {
     pub(super) kind: Kind,
     /// Whether the member has to be there. A required text has no presence on the wire: absent is empty.
     pub(super) required: bool,
-    pub(super) since: Peer,
+    pub(super) since: Version,
 }
 
 /// What a field holds, and how that looks in JSON.
@@ -99,7 +99,7 @@ pub(super) struct Payload {
 pub(super) struct Arm {
     pub(super) name: &'static str,
     pub(super) message: &'static Message,
-    pub(super) since: Peer,
+    pub(super) since: Version,
 }
 
 /// An arm of the envelope; its place in the list is its number less one.
@@ -110,7 +110,7 @@ pub(super) struct EventArm {
     pub(super) number: u64,
     pub(super) message: &'static Message,
     /// Since when a peer can read it: with the later of the arm and the type's number.
-    pub(super) since: Peer,
+    pub(super) since: Version,
 }
 
 impl Message {
@@ -139,7 +139,7 @@ impl Field {
         }
     }
 
-    const fn since(self, since: Peer) -> Self {
+    const fn since(self, since: Version) -> Self {
         Self { since, ..self }
     }
 }
@@ -453,7 +453,7 @@ static SUBAGENT_FINISHED: Message = Message::new(&[
 static SUBAGENT_ERROR: Message =
     Message::new(&[required(2, "subagentRunId", Text), required(3, "message", Text), optional(4, "code", Text)]);
 
-const fn arm(kind: EventKind, number: u64, message: &'static Message, since: Peer) -> EventArm {
+const fn arm(kind: EventKind, number: u64, message: &'static Message, since: Version) -> EventArm {
     EventArm { kind, number, message, since }
 }
 

@@ -5,6 +5,7 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::agui::Version;
 
 mod schema;
 
@@ -14,14 +15,14 @@ fn hex(bytes: &[u8]) -> String {
 
 /// The message of this event in hexadecimal, and what was lost.
 fn encode(text: &str) -> (String, Vec<&'static str>) {
-    let encoded = from_json(text.as_bytes(), Peer::CURRENT).expect(text);
+    let encoded = from_json(text.as_bytes(), Version::CURRENT).expect(text);
     assert_eq!(encoded.frame.whole[..4], u32::try_from(encoded.frame.message.len()).unwrap().to_be_bytes());
     (hex(&encoded.frame.message), encoded.losses.iter().map(Shape::as_str).collect())
 }
 
 /// What becomes of an event that goes over the wire, and what was lost on either way.
 fn through(text: &str) -> (Value, Vec<&'static str>) {
-    let encoded = from_json(text.as_bytes(), Peer::CURRENT).expect(text);
+    let encoded = from_json(text.as_bytes(), Version::CURRENT).expect(text);
     let decoded = to_json(&encoded.frame.message).expect(text);
     assert!(decoded.losses.is_empty(), "{text}");
     (serde_json::from_slice(&decoded.text).expect(text), encoded.losses.iter().map(Shape::as_str).collect())
@@ -38,11 +39,11 @@ fn an_interrupt_without_its_list_is_named() {
         r#"{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt"}}"#,
         r#"{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":null}}"#,
     ] {
-        let encoded = from_json(text.as_bytes(), Peer::CURRENT).unwrap();
+        let encoded = from_json(text.as_bytes(), Version::CURRENT).unwrap();
         assert!(encoded.losses.contains(Shape::MissingMember), "{text}");
     }
     let success = r#"{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"success"}}"#;
-    assert!(from_json(success.as_bytes(), Peer::CURRENT).unwrap().losses.is_empty());
+    assert!(from_json(success.as_bytes(), Version::CURRENT).unwrap().losses.is_empty());
 }
 
 #[test]
@@ -232,31 +233,32 @@ fn what_cannot_be_carried_at_all_is_named() {
         (deep(100_000), Shape::Nesting),
     ] {
         let start = &text[..text.len().min(80)];
-        assert_eq!(from_json(text.as_bytes(), Peer::CURRENT).err(), Some(NotCarried { shape }), "{start}");
+        assert_eq!(from_json(text.as_bytes(), Version::CURRENT).err(), Some(NotCarried { shape }), "{start}");
     }
     let text = deep(MAX_DEPTH);
-    assert_eq!(decode(&from_json(text.as_bytes(), Peer::CURRENT).unwrap().frame.message).unwrap().0, text);
+    assert_eq!(decode(&from_json(text.as_bytes(), Version::CURRENT).unwrap().frame.message).unwrap().0, text);
 }
 
 #[test]
 fn a_peer_gets_no_arm_and_no_field_that_its_version_does_not_know() {
-    let message = |text: &str, peer: Peer| from_json(text.as_bytes(), peer).map(|e| (hex(&e.frame.message), e.losses));
+    let message =
+        |text: &str, peer: Version| from_json(text.as_bytes(), peer).map(|e| (hex(&e.frame.message), e.losses));
     let chunk = r#"{"type":"TEXT_MESSAGE_CHUNK","messageId":"m","delta":"x"}"#;
     let newer = Err(NotCarried { shape: Shape::NewerType });
-    assert_eq!(message(chunk, Peer::new(0, 0, 59)), newer);
-    assert!(message(chunk, Peer::V1_0).is_ok());
+    assert_eq!(message(chunk, Version::npm(59)), newer);
+    assert!(message(chunk, Version::V1_0).is_ok());
     let subagent = r#"{"type":"SUBAGENT_STARTED","subagentRunId":"s","name":"n"}"#;
-    assert_eq!(message(subagent, Peer::new(0, 0, 58)), newer);
-    assert!(message(subagent, Peer::new(0, 0, 59)).is_ok());
+    assert_eq!(message(subagent, Version::npm(58)), newer);
+    assert!(message(subagent, Version::npm(59)).is_ok());
 
     let mut losses = Losses::NONE;
     losses.insert(Shape::NewerMember);
     let outcome = r#"{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"success"}}"#;
-    assert_eq!(message(outcome, Peer::new(0, 0, 53)), Ok(("6a0a0a02080c1201741a0172".into(), losses)));
+    assert_eq!(message(outcome, Version::npm(53)), Ok(("6a0a0a02080c1201741a0172".into(), losses)));
     let value = r#"{"type":"REASONING_ENCRYPTED_VALUE","subtype":"message","entityId":"e","encryptedValue":"v","encryptedValueType":"t"}"#;
     let without = "fa01130a02081e1a076d6573736167652201652a0176";
-    assert_eq!(message(value, Peer::V1_0), Ok((without.into(), losses)));
-    assert_eq!(message(value, Peer::CURRENT), Ok((format!("fa01160a02081e{}320174", &without[14..]), Losses::NONE)));
+    assert_eq!(message(value, Version::V1_0), Ok((without.into(), losses)));
+    assert_eq!(message(value, Version::CURRENT), Ok((format!("fa01160a02081e{}320174", &without[14..]), Losses::NONE)));
 }
 
 #[test]
@@ -326,6 +328,6 @@ fn pieces_of_a_message_are_put_together_but_cannot_multiply() {
 #[test]
 fn numbers_and_texts_come_as_javascript_has_them() {
     let text = r#"{"type":"RAW","event":[-0.0,1.0,1e21,0.1,1E400,"\u2028\u0001é"]}"#;
-    let message = from_json(text.as_bytes(), Peer::CURRENT).unwrap().frame.message;
+    let message = from_json(text.as_bytes(), Version::CURRENT).unwrap().frame.message;
     assert_eq!(decode(&message).unwrap().0, "{\"type\":\"RAW\",\"event\":[-0,1,1e+21,0.1,null,\"\u{2028}\\u0001é\"]}");
 }

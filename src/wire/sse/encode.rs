@@ -48,6 +48,12 @@ impl Encoder {
         }
     }
 
+    /// Writes a comment for people who look at the stream, as a line of its own. What would end the line is left out.
+    pub fn comment(&self, text: &str, out: &mut Batch) {
+        let line: String = text.chars().filter(|c| !c.is_control()).collect();
+        out.push(Bytes::from(format!(": {line}\n")));
+    }
+
     /// Writes a comment that readers ignore: a single line, so that it fits between any two events and ends none.
     pub fn keepalive(&self, out: &mut Batch) {
         out.push(Bytes::from_static(b":\n"));

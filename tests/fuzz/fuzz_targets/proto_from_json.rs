@@ -3,11 +3,12 @@
 
 use libfuzzer_sys::fuzz_target;
 use serde::de::IgnoredAny;
-use tidegate::wire::proto::{Arm, Peer, Shape, arm, from_json, to_json};
+use tidegate::agui::Version;
+use tidegate::wire::proto::{Arm, Shape, arm, from_json, to_json};
 
 fuzz_target!(|text: &[u8]| {
     let is_json = serde_json::from_slice::<IgnoredAny>(text).is_ok() && text.trim_ascii().starts_with(b"{");
-    for peer in [Peer::CURRENT, Peer::V1_0, Peer::new(0, 0, 27)] {
+    for peer in [Version::CURRENT, Version::V1_0, Version::npm(27)] {
         match from_json(text, peer) {
             Ok(encoded) => {
                 assert!(is_json);

@@ -3,8 +3,8 @@
 
 use libfuzzer_sys::fuzz_target;
 use serde::de::IgnoredAny;
-use tidegate::agui::{Event, EventKind};
-use tidegate::wire::proto::{Arm, Peer, arm, from_json, to_json};
+use tidegate::agui::{Event, EventKind, Version};
+use tidegate::wire::proto::{Arm, arm, from_json, to_json};
 
 fuzz_target!(|message: &[u8]| {
     let Ok(decoded) = to_json(message) else { return };
@@ -15,8 +15,8 @@ fuzz_target!(|message: &[u8]| {
     assert!(decoded.text.len() <= 1024 + message.len() * 64, "{} of {}", decoded.text.len(), message.len());
 
     // Something is lost on the first way back: what no encoder would have written. Not on the second.
-    let Ok(once) = from_json(&decoded.text, Peer::CURRENT) else { panic!("{:?}", decoded.text) };
+    let Ok(once) = from_json(&decoded.text, Version::CURRENT) else { panic!("{:?}", decoded.text) };
     let again = to_json(&once.frame.message).unwrap();
-    let twice = from_json(&again.text, Peer::CURRENT).unwrap();
+    let twice = from_json(&again.text, Version::CURRENT).unwrap();
     assert_eq!(twice.frame, once.frame);
 });

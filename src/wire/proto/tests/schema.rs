@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::super::schema::{self, EVENTS, Field, Kind, Message, PARTS, SOURCES};
-use super::super::{Peer, from_json, to_json};
+use super::super::{from_json, to_json};
+use crate::agui::Version;
 
 /// A file of the optional folder beside the clone, or of where `TIDEGATE_SHARED` says.
 fn shared(file: &str) -> Option<String> {
@@ -82,7 +83,7 @@ fn the_table_is_the_wire_of_1_0_and_what_1_1_added() {
         let mut known = 0;
         for field in message.fields {
             let Some(found) = theirs.iter().find(|f| f["number"] == field.number) else {
-                assert_eq!(field.since, Peer::new(1, 1, 0), "{name}.{}", field.number);
+                assert_eq!(field.since, Version::CURRENT, "{name}.{}", field.number);
                 continue;
             };
             let (kind, label, inner) = described(field);
@@ -93,8 +94,8 @@ fn the_table_is_the_wire_of_1_0_and_what_1_1_added() {
             if let Some(member) = field.name {
                 assert_eq!(found["json"], member, "{name}.{}", field.number);
             }
-            let since: Vec<u16> = found["since"].as_str().unwrap().split('.').map(|n| n.parse().unwrap()).collect();
-            assert!(field.since <= Peer::new(since[0], since[1], since[2]), "{name}.{}", field.number);
+            let since = Version::released(found["since"].as_str().unwrap()).unwrap();
+            assert!(field.since <= since, "{name}.{}", field.number);
             known += 1;
         }
         let has_base = theirs.iter().any(|f| f["type"] == "BaseEvent" || f["type"] == "EventType");
@@ -141,5 +142,5 @@ fn a_frame_of_another_implementation_is_read_and_written_alike() {
     let decoded = to_json(&message).unwrap();
     assert_eq!(serde_json::from_slice::<Value>(&decoded.text).unwrap(), expected);
     assert!(decoded.losses.is_empty());
-    assert_eq!(from_json(fixture.as_bytes(), Peer::CURRENT).unwrap().frame.message, message);
+    assert_eq!(from_json(fixture.as_bytes(), Version::CURRENT).unwrap().frame.message, message);
 }
