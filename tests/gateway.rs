@@ -37,3 +37,5 @@ mod runs;
 mod slow;
 #[path = "gateway/timeouts.rs"]
 mod timeouts;
+#[path = "gateway/versions.rs"]
+mod versions;

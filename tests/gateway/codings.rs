@@ -6,14 +6,14 @@
 use super::support::{Agent, FINISHED, Gateway, STARTED, chunk, delta, frame, frames, get, post};
 
 /// A content coding: its name, what comes before the first piece, each piece as a block, and the end.
-struct Coding {
-    name: &'static str,
+pub struct Coding {
+    pub name: &'static str,
     head: &'static [u8],
     block: fn(&[u8]) -> Vec<u8>,
     end: fn(&[u8]) -> Vec<u8>,
 }
 
-const CODINGS: [Coding; 4] = [
+pub const CODINGS: [Coding; 4] = [
     Coding {
         name: "gzip",
         head: &[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255],
@@ -48,7 +48,7 @@ fn brotli_block(data: &[u8]) -> Vec<u8> {
 }
 
 /// The pieces of a body, coded.
-fn coded(coding: &Coding, pieces: &[&str]) -> Vec<Vec<u8>> {
+pub fn coded(coding: &Coding, pieces: &[&str]) -> Vec<Vec<u8>> {
     let mut out: Vec<Vec<u8>> = pieces.iter().map(|piece| (coding.block)(piece.as_bytes())).collect();
     if coding.name == "br" {
         let bits = ((pieces[0].len() as u32 - 1) << 3 | 1 << 19) << 1;
