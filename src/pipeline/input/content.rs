@@ -1,0 +1,293 @@
+//! The content of a message comes in, text or parts; the same as the agent's version takes it goes out. What it cannot
+//! take is left out, and nothing stands in its place.
+
+use std::collections::HashSet;
+
+use super::Between;
+use super::boundary::{Losses, MEDIA, PARTS};
+use super::media::{self, Kind, Likeness, Part, Source};
+use super::message::Role;
+use crate::agui::edit::{self, Change};
+use crate::agui::json::{Elements, elements};
+
+/// Converts the content of a message; `None` if nothing changes.
+pub fn content(value: &[u8], role: Role, between: &Between, losses: &mut Losses) -> Option<Vec<u8>> {
+    match role {
+        Role::User if between.agent < PARTS => flattened(value, losses),
+        Role::User if between.agent.is_old() || between.retires() => parts(value, between, losses),
+        Role::Tool if between.agent.is_old() => flattened(value, losses),
+        _ => None,
+    }
+}
+
+/// The text parts as one string, as they are spelled; `None` if this is no list of parts, or a part is malformed.
+fn flattened(value: &[u8], losses: &mut Losses) -> Option<Vec<u8>> {
+    let mut walk = Elements::of(value);
+    let mut joined = vec![b'"'];
+    let mut lost = Losses::default();
+    for place in walk.by_ref() {
+        let part = Part::of(&value[place])?;
+        if part.kind == Kind::Text {
+            joined.extend_from_slice(part.text?.strip_prefix(b"\"")?.strip_suffix(b"\"")?);
+            if part.metadata.is_some() {
+                lost.name("part_metadata");
+            }
+        } else {
+            lost.name(part.lost());
+        }
+    }
+    if !walk.is_complete() {
+        return None;
+    }
+    joined.push(b'"');
+    losses.extend(lost);
+    Some(joined)
+}
+
+/// What becomes of parts between two versions that both have them.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    /// The agent has `text` and `binary`.
+    Binary,
+    /// The agent has media parts and `binary`; the client had `binary` alone.
+    Media,
+    /// The agent and the client have both.
+    Either,
+    /// The agent has media parts alone, and knows more than the client.
+    Current,
+}
+
+impl Shape {
+    fn of(between: &Between) -> Self {
+        match () {
+            () if !between.agent.is_old() => Self::Current,
+            () if between.agent < MEDIA => Self::Binary,
+            () if between.client < MEDIA => Self::Media,
+            () => Self::Either,
+        }
+    }
+}
+
+fn parts(value: &[u8], between: &Between, losses: &mut Losses) -> Option<Vec<u8>> {
+    let shape = Shape::of(between);
+    let twins = twins(value, shape);
+    edit::elements(value, |text| match Part::of(text) {
+        Some(part) => part_for(shape, text, &part, &twins, losses),
+        None => Change::Keep,
+    })
+}
+
+/// Some clients send a medium in both forms, for agents of any age. What stays as it is makes the other form one too
+/// many: this is what stays.
+fn twins(value: &[u8], shape: Shape) -> HashSet<Likeness<'_>> {
+    let stays = |part: &Part<'_>| match shape {
+        Shape::Binary => part.kind == Kind::Binary,
+        Shape::Media | Shape::Current => part.kind.is_media(),
+        Shape::Either => false,
+    };
+    let mut twins = HashSet::new();
+    for part in elements(value).filter_map(Part::of).filter(stays) {
+        if let Some(likeness) = part.likeness() {
+            twins.insert(likeness.unnamed());
+            twins.insert(likeness);
+        }
+    }
+    twins
+}
+
+fn part_for(shape: Shape, text: &[u8], part: &Part<'_>, twins: &HashSet<Likeness<'_>>, losses: &mut Losses) -> Change {
+    match (part.kind, shape) {
+        (Kind::Binary, Shape::Media | Shape::Current) => match part.source {
+            Source::Malformed => Change::Keep,
+            Source::Handle => lose(part.lost(), losses),
+            Source::Bytes(_) => {
+                if part.likeness().is_some_and(|likeness| twins.contains(&likeness)) {
+                    return Change::Drop;
+                }
+                media::to_media(text, part).into()
+            }
+        },
+        (Kind::Binary, Shape::Binary | Shape::Either) => Change::Keep,
+        (_, Shape::Current) => media::without_nulls(text, part).into(),
+        (Kind::Text, _) => media::without_id(text).into(),
+        (Kind::Unknown, _) => lose(part.lost(), losses),
+        (_, _) => match (part.source, shape) {
+            (Source::Malformed, _) => Change::Keep,
+            (Source::Handle, _) => lose(part.lost(), losses),
+            (Source::Bytes(_), Shape::Media | Shape::Either) => media::without_id(text).into(),
+            (Source::Bytes(_), _) => match part.likeness() {
+                // A `binary` part has to say its type, and nobody said it.
+                None => lose(part.lost(), losses),
+                Some(likeness) if twins.contains(&likeness) => Change::Drop,
+                Some(likeness) => {
+                    if part.has_other_metadata() {
+                        losses.name("part_metadata");
+                    }
+                    media::to_binary(text, &likeness).into()
+                }
+            },
+        },
+    }
+}
+
+fn lose(shape: &'static str, losses: &mut Losses) -> Change {
+    losses.name(shape);
+    Change::Drop
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::agui::Version;
+
+    fn converted(value: &str, role: Role, client: &str, agent: &str) -> (Option<String>, Vec<&'static str>) {
+        let (client, agent) = (Version::released(client).unwrap(), Version::released(agent).unwrap());
+        let mut losses = Losses::default();
+        let between = Between { client, agent, resume: super::super::Resume::Native };
+        let text = content(value.as_bytes(), role, &between, &mut losses);
+        (text.map(|text| String::from_utf8(text).unwrap()), losses.into_vec())
+    }
+
+    fn user(value: &str, client: &str, agent: &str) -> (Option<String>, Vec<&'static str>) {
+        converted(value, Role::User, client, agent)
+    }
+
+    fn some(text: &str) -> Option<String> {
+        Some(text.to_owned())
+    }
+
+    const IMAGE: &str = r#"{"type":"image","id":"p","source":{"type":"data","value":"iV","mimeType":"image/png"}}"#;
+
+    #[test]
+    fn parts_become_the_text_of_them_where_content_is_text() {
+        let value = format!(r#"[{{"type":"text","text":"a\u00e9"}},{IMAGE},{{"text":"b","type":"text"}}]"#);
+        for agent in ["0.0.27", "0.0.39", "0.1.9"] {
+            assert_eq!(user(&value, "1.0", agent), (some(r#""a\u00e9b""#), vec!["image_part"]));
+        }
+        let tool = converted(&value, Role::Tool, "1.0", "0.0.59");
+        assert_eq!(tool, (some(r#""a\u00e9b""#), vec!["image_part"]));
+        assert_eq!(user("[]", "1.0", "0.0.39"), (some("\"\""), vec![]));
+        assert_eq!(user("\"plain\"", "1.0", "0.0.39"), (None, vec![]));
+    }
+
+    #[test]
+    fn every_part_that_is_no_text_is_lost_under_its_own_name() {
+        for (part, shape) in [
+            (r#"{"type":"audio","source":{"type":"url","value":"u"}}"#, "audio_part"),
+            (r#"{"type":"video","source":{"type":"url","value":"u"}}"#, "video_part"),
+            (r#"{"type":"document","source":{"type":"url","value":"u"}}"#, "document_part"),
+            (r#"{"type":"image","source":{"type":"file","value":"f"}}"#, "file_source"),
+            (r#"{"type":"image","source":{"type":"torrent","value":"f"}}"#, "unknown_part"),
+            (r#"{"type":"binary","mimeType":"a/b","data":"x"}"#, "binary_part"),
+            (r#"{"type":"hologram"}"#, "unknown_part"),
+            (r#"{"type":"text","text":"","metadata":{"k":1}}"#, "part_metadata"),
+        ] {
+            assert_eq!(user(&format!("[{part}]"), "1.0", "0.0.39"), (some("\"\""), vec![shape]), "{part}");
+        }
+    }
+
+    #[test]
+    fn a_malformed_part_keeps_its_content_from_becoming_text() {
+        for part in [r#"{"type":"text","text":42}"#, r#"{"type":"text"}"#, "{}", "1", r#"{"type":1}"#] {
+            let value = format!("[{IMAGE},{part}]");
+            assert_eq!(user(&value, "1.0", "0.0.39"), (None, vec![]), "{part}");
+        }
+    }
+
+    #[test]
+    fn media_become_binary_parts_for_agents_that_have_only_those() {
+        let value = format!(
+            r#"[{IMAGE},{{"type":"document","source":{{"type":"url","value":"h","mimeType":"a/pdf"}},"metadata":{{"filename":"x"}}}},{{"type":"text","id":"q","text":"t"}}]"#
+        );
+        let binary = r#"[{"type":"binary","mimeType":"image/png","data":"iV"},{"type":"binary","mimeType":"a/pdf","url":"h","filename":"x"},{"type":"text","text":"t"}]"#;
+        for agent in ["0.0.40", "0.0.48", "0.1.14"] {
+            assert_eq!(user(&value, "1.0", agent), (some(binary), vec![]));
+        }
+    }
+
+    #[test]
+    fn a_medium_without_a_type_is_no_binary_part() {
+        let value = r#"[{"type":"image","source":{"type":"url","value":"h"}}]"#;
+        assert_eq!(user(value, "1.0", "0.0.47"), (some("[]"), vec!["image_part"]));
+        assert_eq!(user(value, "1.0", "0.0.49"), (None, vec![]));
+    }
+
+    #[test]
+    fn metadata_beside_the_file_name_is_lost_in_a_binary_part() {
+        let value = r#"[{"type":"image","source":{"type":"data","value":"d","mimeType":"i/p"},"metadata":{"filename":"x","alt":1}}]"#;
+        let binary = r#"[{"type":"binary","mimeType":"i/p","data":"d","filename":"x"}]"#;
+        assert_eq!(user(value, "1.0", "0.0.47"), (some(binary), vec!["part_metadata"]));
+    }
+
+    #[test]
+    fn media_stay_for_agents_that_have_them() {
+        let value = format!(
+            r#"[{IMAGE},{{"type":"image","source":{{"type":"file","value":"f"}}}},{{"type":"hologram"}},{{"type":"binary","mimeType":"i/p","id":"b"}}]"#
+        );
+        let rest = r#"[{"type":"image","source":{"type":"data","value":"iV","mimeType":"image/png"}},{"type":"binary","mimeType":"i/p","id":"b"}]"#;
+        for agent in ["0.0.49", "0.0.59"] {
+            assert_eq!(user(&value, "1.0", agent), (some(rest), vec!["file_source", "unknown_part"]));
+        }
+        assert_eq!(user(&value, "1.0", "1.1"), (None, vec![]));
+    }
+
+    #[test]
+    fn binary_parts_become_media() {
+        for (binary, medium) in [
+            (
+                r#"{"type":"binary","mimeType":"image/png","data":"d"}"#,
+                r#"{"type":"image","source":{"type":"data","value":"d","mimeType":"image/png"}}"#,
+            ),
+            (
+                r#"{"type":"binary","mime_type":"AUDIO/ogg","url":"u","data":null,"filename":"f.ogg"}"#,
+                r#"{"type":"audio","source":{"type":"url","value":"u","mimeType":"AUDIO/ogg"},"metadata":{"filename":"f.ogg"}}"#,
+            ),
+            (
+                r#"{"type":"binary","mimeType":"video/mp4","data":"","url":"u"}"#,
+                r#"{"type":"video","source":{"type":"url","value":"u","mimeType":"video/mp4"}}"#,
+            ),
+            (
+                r#"{"type":"binary","mimeType":"text/csv","data":"d","id":"i","filename":null}"#,
+                r#"{"type":"document","source":{"type":"data","value":"d","mimeType":"text/csv"}}"#,
+            ),
+        ] {
+            for (client, agent) in [("0.0.48", "0.0.49"), ("0.0.40", "1.0"), ("0.0.59", "1.0")] {
+                let (text, lost) = user(&format!("[{binary}]"), client, agent);
+                assert_eq!((text, lost), (Some(format!("[{medium}]")), vec![]));
+            }
+            for (client, agent) in [("0.0.47", "0.0.47"), ("0.0.40", "0.0.48"), ("0.0.49", "0.0.59")] {
+                assert_eq!(user(&format!("[{binary}]"), client, agent), (None, vec![]));
+            }
+        }
+    }
+
+    #[test]
+    fn a_handle_alone_is_no_medium() {
+        let value = r#"[{"type":"binary","mimeType":"i/p","id":"h"},{"type":"binary","data":"no type"}]"#;
+        let rest = r#"[{"type":"binary","data":"no type"}]"#;
+        assert_eq!(user(value, "0.0.47", "1.0"), (some(rest), vec!["binary_part"]));
+    }
+
+    #[test]
+    fn a_medium_sent_in_both_forms_arrives_once() {
+        let (modern, binary) = (
+            r#"{"type":"image","source":{"type":"data","value":"iV","mimeType":"image/png"}}"#,
+            r#"{"type":"binary","mimeType":"image/png","data":"iV"}"#,
+        );
+        for value in [format!("[{modern},{binary}]"), format!("[{binary},{modern}]")] {
+            assert_eq!(user(&value, "0.0.52", "1.0"), (Some(format!("[{modern}]")), vec![]));
+            assert_eq!(user(&value, "0.0.52", "0.0.47"), (Some(format!("[{binary}]")), vec![]));
+        }
+        let named = r#"{"type":"binary","mimeType":"image/png","data":"iV","filename":"f"}"#;
+        let both = user(&format!("[{modern},{named}]"), "0.0.52", "1.0").0.unwrap();
+        assert!(both.contains("filename"), "a file name is not lost with its part: {both}");
+    }
+
+    #[test]
+    fn nulls_in_media_of_older_clients_go() {
+        let value = r#"[{"type":"image","source":{"type":"url","value":"u","mime_type":null},"metadata":null}]"#;
+        let rest = r#"[{"type":"image","source":{"type":"url","value":"u"}}]"#;
+        assert_eq!(user(value, "0.1.19", "1.0"), (some(rest), vec![]));
+    }
+}
