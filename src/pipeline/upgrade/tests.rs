@@ -3,6 +3,8 @@
 
 use std::time::Instant;
 
+use proptest::prelude::*;
+
 use super::*;
 use crate::pipeline::{Converted, Peers, Recipe, Sink};
 
@@ -380,4 +382,49 @@ fn each_conversion_is_named_with_its_kind() {
     let sink = through(&Recipe { upgrade: true, ..Recipe::default() }, &Peers::default(), &[STARTED, "[DONE]", OPEN]);
     let named = |kind| Converted { way: Way::Up, kind, loss: Loss::None };
     assert_eq!(sink.converted, [named(EventKind::Other), named(EventKind::ThinkingStart)]);
+}
+
+/// Whether a stream in short form opens before it closes, closes before the run ends, and never twice.
+fn is_bracketed(list: &[String]) -> bool {
+    let mut open: Vec<(bool, &str)> = Vec::new();
+    list.iter().all(|text| {
+        let mut words = text.split(' ');
+        let (name, id) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+        let part = (name.starts_with("S_"), id);
+        let was_open = open.contains(&part);
+        match name {
+            "S_START" | "M_START" => open.push(part),
+            "S_END" | "M_END" => open.retain(|other| *other != part),
+            _ => {}
+        }
+        match name {
+            "S_START" | "M_START" => !was_open,
+            "S_END" | "M_END" | "M_CONTENT" => was_open,
+            "RUN_FINISHED" => open.is_empty(),
+            _ => true,
+        }
+    })
+}
+
+proptest! {
+    #[test]
+    fn however_reasoning_comes_it_is_bracketed_and_whole(steps in prop::collection::vec(0..12usize, 0..40)) {
+        let native = |name: &str| format!(r#"{{"type":"REASONING_{name}","messageId":"q","delta":"hm","role":"assistant"}}"#);
+        let natives = ["START", "END", "MESSAGE_START", "MESSAGE_CONTENT", "MESSAGE_END"].map(native);
+        let mut all: Vec<&str> = vec![OPEN, CLOSE, BEGIN, SAY, STOP, TEXT, FINISHED];
+        all.extend(natives.iter().map(String::as_str));
+        let mut list: Vec<&str> = Vec::new();
+        for step in steps {
+            list.push(all[step]);
+            if all[step] == FINISHED {
+                list.push(STARTED);
+            }
+        }
+        list.push(FINISHED);
+        let (events, _) = run(&list);
+        let out = short(&events);
+        prop_assert!(is_bracketed(&out), "{out:?}");
+        let said = list.iter().filter(|text| text.contains("CONTENT")).count();
+        prop_assert_eq!(out.iter().filter(|text| text.starts_with("M_CONTENT")).count(), said);
+    }
 }
