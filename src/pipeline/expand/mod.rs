@@ -58,6 +58,12 @@ const KINDS: Kinds = Kinds::of(&[
     EventKind::ReasoningMessageChunk,
     EventKind::SubagentFinished,
     EventKind::SubagentError,
+    // Reasoning under its retired name: current clients read it as that before they expand.
+    EventKind::ThinkingStart,
+    EventKind::ThinkingEnd,
+    EventKind::ThinkingTextMessageStart,
+    EventKind::ThinkingTextMessageContent,
+    EventKind::ThinkingTextMessageEnd,
 ]);
 
 impl Stage for Expand {

@@ -136,6 +136,7 @@ fn what_closes_a_stream_and_what_stands_aside() {
         r#"{"type":"CUSTOM","name":"n","value":1}"#,
         r#"{"type":"STEP_STARTED","stepName":"s"}"#,
         r#"{"type":"REASONING_START","messageId":"k"}"#,
+        r#"{"type":"THINKING_START"}"#,
         r#"{"type":"MESSAGES_SNAPSHOT","messages":[]}"#,
         r#"{"type":"RUN_ERROR","message":"m"}"#,
         r#"{"type":"RUN_STARTED"}"#,
