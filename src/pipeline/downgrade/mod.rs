@@ -61,7 +61,7 @@ pub fn shims(client: Version, unrepresentable: Unrepresentable) -> Vec<Box<dyn S
         shims.push(Box::new(on_interrupt::OnInterrupt));
     }
     if client < Version::npm(52) {
-        shims.push(Box::new(parent::Parent::default()));
+        shims.push(Box::new(parent::Parent::new(client)));
     }
     if client < Version::npm(50) {
         shims.push(Box::new(empty_delta::EmptyDelta));

@@ -85,10 +85,8 @@ impl Stage for Restate {
                 id("messageId").iter().for_each(|id| self.kept.delta(id, event.member("delta")));
             }
             EventKind::ReasoningMessageChunk => self.kept.chunk(id("messageId").as_deref(), event.member("delta")),
-            EventKind::ReasoningEncryptedValue => {
-                if id("subtype").is_some_and(|subtype| subtype == "message") {
-                    id("entityId").iter().for_each(|id| self.kept.encrypted(id, event.member("encryptedValue")));
-                }
+            EventKind::ReasoningEncryptedValue if id("subtype").is_some_and(|of| of == "message") => {
+                id("entityId").iter().for_each(|id| self.kept.encrypted(id, event.member("encryptedValue")));
             }
             EventKind::ActivitySnapshot => {
                 let replace = event.member("replace") != Some(b"false");
@@ -117,7 +115,7 @@ impl Stage for Restate {
 
 /// The roles that the messages of a snapshot have.
 fn roles(messages: &[u8]) -> impl Iterator<Item = Role> {
-    json::elements(messages).filter_map(|message| Role::of(message))
+    json::elements(messages).filter_map(Role::of)
 }
 
 #[cfg(test)]
