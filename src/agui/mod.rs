@@ -7,6 +7,7 @@ mod event;
 mod input;
 pub mod json;
 mod kind;
+pub mod lanes;
 mod life;
 pub mod message;
 mod version;
