@@ -7,6 +7,7 @@ mod empty_delta;
 mod history;
 mod null_parent;
 mod on_interrupt;
+mod one_lane;
 mod outcome;
 mod parent;
 mod restate;
@@ -51,6 +52,7 @@ pub fn shims(client: Version, unrepresentable: Unrepresentable) -> Vec<Box<dyn S
     }
     if client < Version::npm(59) {
         shims.push(Box::new(run_after_error::RunAfterError::default()));
+        shims.push(Box::new(one_lane::OneLane::default()));
         shims.push(Box::new(steps::Steps::default()));
         shims.push(Box::new(subagent::Subagent::new(unrepresentable)));
     }
