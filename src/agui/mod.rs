@@ -1,5 +1,6 @@
 //! The protocol's nouns and rules, as plain values: text comes in, facts about it go out. No I/O, no clock.
 
+pub mod content;
 pub mod edit;
 mod encoding;
 mod event;
@@ -7,6 +8,7 @@ mod input;
 pub mod json;
 mod kind;
 mod life;
+pub mod message;
 mod version;
 
 pub use encoding::Encoding;

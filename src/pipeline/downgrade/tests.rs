@@ -1,0 +1,1 @@
+//! All shims together.
