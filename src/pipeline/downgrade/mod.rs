@@ -3,6 +3,7 @@
 //! is malformed for the current protocol too, and names what it has to leave out.
 
 mod cancelled;
+mod early;
 mod empty_delta;
 mod history;
 mod null_parent;
@@ -36,10 +37,11 @@ pub enum Unrepresentable {
     Custom,
 }
 
-/// Whether chunks have to be expanded for this client.
+/// Whether chunks have to be expanded for this client. Those up to 0.0.36 take one message or tool call at a time, and
+/// messages of one role.
 pub fn needs_expansion(peers: &Peers, unrepresentable: Unrepresentable) -> bool {
     let old = peers.client.is_old();
-    peers.client < Version::npm(28)
+    peers.client < Version::npm(37)
         || (old && unrepresentable == Unrepresentable::Custom)
         || (old && peers.encoding == Encoding::Protobuf)
 }
@@ -62,14 +64,15 @@ pub fn shims(client: Version, unrepresentable: Unrepresentable) -> Vec<Box<dyn S
     if client < Version::npm(54) {
         shims.push(Box::new(on_interrupt::OnInterrupt));
     }
-    if client < Version::npm(52) {
-        shims.push(Box::new(parent::Parent::new(client)));
-    }
     if client < Version::npm(50) {
         shims.push(Box::new(empty_delta::EmptyDelta));
     }
     shims.extend(restate::Restate::needed_by(client).map(|stage| Box::new(stage) as Box<dyn Stage>));
-    // What clients before 0.0.45 need follows here.
+    shims.extend(early::shims(client, unrepresentable));
+    // Last, as it has to know in which order the client gets which messages.
+    if client < Version::npm(52) {
+        shims.push(Box::new(parent::Parent::default()));
+    }
     shims
 }
 

@@ -6,7 +6,7 @@ use std::{collections::HashSet, time::Instant};
 
 use crate::{
     agui::{
-        Event, EventKind, Kinds, Version,
+        Event, EventKind, Kinds,
         edit::{self, Change},
         json::{self, Members},
     },
@@ -14,9 +14,8 @@ use crate::{
 };
 
 /// Takes off parents that the client would not find.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Parent {
-    client: Version,
     /// The messages that the client has from this stream.
     known: HashSet<Box<str>>,
     held: usize,
@@ -39,10 +38,6 @@ struct Moved {
 }
 
 impl Parent {
-    pub fn new(client: Version) -> Self {
-        Self { client, known: HashSet::new(), held: 0, last: None, moved: None }
-    }
-
     /// A message with this identifier has come, at the end of the client's list if it is new.
     fn message(&mut self, id: &str) {
         if self.known.contains(id) {
@@ -56,7 +51,7 @@ impl Parent {
     }
 
     fn snapshot(&mut self, event: &Event) {
-        *self = Self::new(self.client);
+        *self = Self::default();
         for message in event.member("messages").into_iter().flat_map(json::elements) {
             if let Some(id) = Members::of(message).find(|m| m.is("id")).and_then(|m| json::string(m.value)) {
                 self.message(&id);
@@ -113,13 +108,17 @@ fn shared(event: &Event, moved: &Moved) -> Option<Event> {
 
 impl Stage for Parent {
     fn kinds(&self) -> Kinds {
-        use EventKind::*;
-        let calls = [TextMessageStart, TextMessageChunk, ToolCallStart, ToolCallChunk, MessagesSnapshot];
-        // Of what a client does not know it makes no message.
-        let later =
-            [(ToolCallResult, 30), (ActivitySnapshot, 41), (ReasoningMessageStart, 45), (ReasoningMessageChunk, 45)];
-        let known = later.iter().filter(|(_, since)| self.client >= Version::npm(*since)).map(|(kind, _)| *kind);
-        Kinds::of(&calls.into_iter().chain(known).collect::<Vec<_>>())
+        Kinds::of(&[
+            EventKind::TextMessageStart,
+            EventKind::TextMessageChunk,
+            EventKind::ReasoningMessageStart,
+            EventKind::ReasoningMessageChunk,
+            EventKind::ActivitySnapshot,
+            EventKind::ToolCallStart,
+            EventKind::ToolCallChunk,
+            EventKind::ToolCallResult,
+            EventKind::MessagesSnapshot,
+        ])
     }
 
     fn event(&mut self, event: Event, at: Instant, out: &mut Out<'_>) {
@@ -162,7 +161,7 @@ mod tests {
     }
 
     fn trial(events: &[String]) -> Trial {
-        Trial::of(Parent::new(Version::npm(51)), &events.iter().map(String::as_str).collect::<Vec<_>>())
+        Trial::of(Parent::default(), &events.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
     #[test]
@@ -192,24 +191,15 @@ mod tests {
             vec![text("1"), text("2"), text("1"), call("c", "2")],
         ] {
             let texts: Vec<_> = events.iter().map(String::as_str).collect();
-            Trial::of(Parent::new(Version::npm(51)), &texts).assert_untouched(&texts);
+            Trial::of(Parent::default(), &texts).assert_untouched(&texts);
         }
         let trial = trial(&[snapshot, text("3"), call("c", "1")]);
         assert_eq!(trial.texts[2], without("c"), "after a snapshot too");
     }
 
     #[test]
-    fn what_is_no_message_to_the_client_does_not_stand_between() {
-        let thought = r#"{"type":"REASONING_MESSAGE_START","messageId":"z"}"#;
-        let (text, call) = (text("1"), call("c", "1"));
-        let events = [&*text, thought, &*call];
-        Trial::of(Parent::new(Version::npm(44)), &events).assert_untouched(&events);
-        assert_eq!(Trial::of(Parent::new(Version::npm(45)), &events).texts[2], without("c"));
-    }
-
-    #[test]
     fn what_is_held_is_bounded() {
-        let mut parent = Parent::new(Version::npm(51));
+        let mut parent = Parent::default();
         for n in 0..10_000 {
             parent.message(&n.to_string());
         }
