@@ -51,7 +51,8 @@ impl<T> Open<T> {
 pub enum Place<'a, T> {
     /// It continues this one.
     Continues(&'a Open<T>),
-    /// It continues none: it opens an item in this lane, or has to.
+    /// It continues none: it opens an item in this lane, or has to. A chunk that names no lane opens in the parent
+    /// agent's, also if it takes up an item of a subagent's again.
     Opens(Option<Box<str>>),
     /// It names an item that is open in another lane than the chunk says.
     Mismatch,
@@ -96,7 +97,7 @@ impl<T> Lanes<T> {
             return match self.open.iter().find(|open| open.item == item && *open.id == *id) {
                 Some(open) if tag.is_some() && tag != open.lane() => Place::Mismatch,
                 Some(open) => Place::Continues(open),
-                None => Place::Opens(self.lane_of(item, id, tag).map(Box::from)),
+                None => Place::Opens(tag.map(Box::from)),
             };
         }
         let mut kin = self.open.iter().filter(|open| open.item == item);
@@ -238,7 +239,7 @@ mod tests {
         let mut lanes = opened(&[(Some("a"), Item::ToolCall, "c1")]);
         lanes.close(Some("a")).unwrap();
         assert_eq!(lanes.lane_of(Item::ToolCall, "c1", None), Some("a"));
-        assert_eq!(found(&lanes.place(Item::ToolCall, Some("c1"), None)), "opens a");
+        assert_eq!(found(&lanes.place(Item::ToolCall, Some("c1"), None)), "opens parent");
         lanes.own(Item::ToolCall, "c1", "b");
         assert_eq!(lanes.owner(Item::ToolCall, "c1"), Some("a"));
         assert_eq!(lanes.lane_of(Item::Text, "c1", None), None);
