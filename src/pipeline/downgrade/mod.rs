@@ -1,7 +1,28 @@
-//! Current events come in, those that an older client reads go out. (skeleton)
+//! Current events come in, those that an older client reads go out: a list of shims, each for one boundary between two
+//! releases, newest first. A shim changes nothing that the client reads as it is, invents nothing, repairs nothing that
+//! is malformed for the current protocol too, and names what it has to leave out.
 
-mod custom;
+mod cancelled;
 mod early;
+mod empty_delta;
+mod history;
+mod null_parent;
+mod on_interrupt;
+mod one_lane;
+mod outcome;
+mod parent;
+mod restate;
+mod run_after_error;
+mod run_started;
+mod steps;
+mod subagent;
+#[cfg(test)]
+mod tests;
+mod tool_result;
+#[cfg(test)]
+mod trial;
+mod unknown;
+mod wrap;
 
 use super::{Peers, Stage};
 use crate::agui::{Encoding, Version};
@@ -16,7 +37,8 @@ pub enum Unrepresentable {
     Custom,
 }
 
-/// Whether chunks have to be expanded for this client.
+/// Whether chunks have to be expanded for this client. Those up to 0.0.36 take one message or tool call at a time, and
+/// messages of one role.
 pub fn needs_expansion(peers: &Peers, unrepresentable: Unrepresentable) -> bool {
     let old = peers.client.is_old();
     peers.client < Version::npm(37)
@@ -26,7 +48,44 @@ pub fn needs_expansion(peers: &Peers, unrepresentable: Unrepresentable) -> bool 
 
 /// What a stream for a client of this version passes through, newest boundary first.
 pub fn shims(client: Version, unrepresentable: Unrepresentable) -> Vec<Box<dyn Stage>> {
-    let mut stages: Vec<Box<dyn Stage>> = Vec::new();
-    stages.extend(early::shims(client, unrepresentable));
-    stages
+    let mut shims = Vec::new();
+    if client < Version::V1_0 {
+        before_1_0(client, unrepresentable, &mut shims);
+    }
+    if client < Version::npm(59) {
+        shims.push(Box::new(run_after_error::RunAfterError::default()));
+        shims.push(Box::new(one_lane::OneLane::default()));
+        shims.push(Box::new(steps::Steps::default()));
+        shims.push(Box::new(subagent::Subagent::new(unrepresentable)));
+    }
+    if client < Version::npm(58) {
+        shims.push(Box::new(null_parent::NullParent));
+    }
+    if client < Version::npm(54) {
+        shims.push(Box::new(on_interrupt::OnInterrupt));
+    }
+    if client < Version::npm(50) {
+        shims.push(Box::new(empty_delta::EmptyDelta));
+    }
+    shims.extend(restate::Restate::needed_by(client).map(|stage| Box::new(stage) as Box<dyn Stage>));
+    shims.extend(early::shims(client, unrepresentable));
+    // Last, as it has to know in which order the client gets which messages.
+    if client < Version::npm(52) {
+        shims.push(Box::new(parent::Parent::default()));
+    }
+    shims
+}
+
+fn before_1_0(client: Version, unrepresentable: Unrepresentable, shims: &mut Vec<Box<dyn Stage>>) {
+    shims.push(Box::new(unknown::Unknown::new(unrepresentable)));
+    shims.push(Box::new(run_started::RunStarted::new(client)));
+    shims.push(Box::new(history::History::new(client)));
+    shims.push(Box::new(tool_result::ToolResult));
+    shims.push(Box::new(cancelled::Cancelled));
+    if client >= Version::npm(54) {
+        shims.push(Box::new(outcome::Outcome));
+    }
+    if client >= Version::npm(59) {
+        shims.push(Box::new(outcome::SubagentOutcome));
+    }
 }

@@ -7,7 +7,7 @@ use crate::{
     agui::{Event, EventKind, Kinds},
     pipeline::{
         Loss, Out, Stage, Way,
-        downgrade::{Unrepresentable, custom},
+        downgrade::{Unrepresentable, wrap::wrapped},
     },
 };
 
@@ -32,16 +32,13 @@ impl Stage for Omit {
     }
 
     fn event(&mut self, event: Event, at: Instant, out: &mut Out<'_>) {
-        let wrapped = match self.instead {
-            Unrepresentable::Custom => custom::wrapped(&event),
-            Unrepresentable::Drop => None,
-        };
-        match wrapped {
-            Some(wrapped) => {
-                out.converted(Way::Down, event.kind(), Loss::None);
-                out.send(wrapped, at);
+        let kind = event.kind();
+        match self.instead {
+            Unrepresentable::Custom => {
+                out.converted(Way::Down, kind, Loss::None);
+                out.send(wrapped(&event, kind.as_str()), at);
             }
-            None => out.converted(Way::Down, event.kind(), Loss::Whole(self.shape)),
+            Unrepresentable::Drop => out.converted(Way::Down, kind, Loss::Whole(self.shape)),
         }
     }
 }

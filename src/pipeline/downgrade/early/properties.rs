@@ -61,7 +61,7 @@ fn moves() -> impl Strategy<Value = Vec<Move>> {
         6 => (item(), 0..4u8).prop_map(|(item, id)| Move::Start(item, id)),
         12 => (item(), 0..4u8, "[a-z]{0,3}").prop_map(|(item, id, delta)| Move::Delta(item, id, delta)),
         6 => (item(), 0..4u8).prop_map(|(item, id)| Move::End(item, id)),
-        4 => (0..5u8).prop_map(Move::Plain),
+        4 => (0..6u8).prop_map(Move::Plain),
         1 => Just(Move::NextRun),
     ];
     (prop::collection::vec(one, 0..60), prop::bool::weighted(0.2)).prop_map(|(mut moves, fails)| {
@@ -106,6 +106,7 @@ fn stream(moves: &[Move]) -> Vec<String> {
                     r#"{"type":"STATE_SNAPSHOT","snapshot":{"a":1}}"#,
                     r#"{"type":"ACTIVITY_SNAPSHOT","messageId":"p","activityType":"P","content":{}}"#,
                     r#"{"type":"TOOL_CALL_RESULT","messageId":"m","toolCallId":"c","content":"x"}"#,
+                    r#"{"type":"MESSAGES_SNAPSHOT","messages":[]}"#,
                 ][usize::from(*which)]
                 .into(),
             ),
@@ -168,7 +169,7 @@ fn refused(version: u32, events: &[Event]) -> Option<String> {
             ToolCallArgs | ToolCallEnd if call.is_none() || call != id("toolCallId") => return bad("not open"),
             TextMessageEnd => text = None,
             ToolCallEnd => call = None,
-            TextMessageContent | ToolCallArgs | Raw | Custom | StateSnapshot => {}
+            TextMessageContent | ToolCallArgs | Raw | Custom | StateSnapshot | MessagesSnapshot => {}
             ToolCallResult if version >= 30 => {}
             StepStarted if !steps.insert(if version < 34 { None } else { id("stepName") }) => return bad("open"),
             StepFinished if !steps.remove(&if version < 34 { None } else { id("stepName") }) => return bad("not open"),
@@ -189,14 +190,6 @@ fn deltas<'a>(events: impl Iterator<Item = &'a Event>) -> BTreeMap<String, Strin
     all
 }
 
-fn of<'a>(events: &'a [Event], member: &str, id: &str) -> Vec<&'a [u8]> {
-    events
-        .iter()
-        .filter(|event| event.string(member).is_some_and(|is| is == id) && event.kind() != TextMessageStart)
-        .map(|event| event.text().as_ref())
-        .collect()
-}
-
 fn events(list: &[String]) -> Vec<Event> {
     list.iter().map(|text| Event::made(text.clone())).collect()
 }
@@ -214,13 +207,35 @@ proptest! {
             prop_assert_eq!(refused(version, out), None, "{} {:#?} from {:#?}", version, texts(&sink), list);
             let shown = |event: &&Event| !event.string("messageId").is_some_and(|id| id.starts_with("UserText"));
             prop_assert_eq!(deltas(out.iter()), deltas(before.iter().filter(shown)));
-            // Before an error, ends are added.
-            for n in (0..4).filter(|_| !failed) {
-                let text = format!("Text{n}");
-                prop_assert_eq!(of(out, "messageId", &text), of(&before, "messageId", &text));
-                let call = format!("Call{n}");
-                prop_assert_eq!(of(out, "toolCallId", &call), of(&before, "toolCallId", &call));
-            }
+            let plain = |events: &[Event]| -> Vec<Vec<u8>> {
+                let plain = |event: &&Event| matches!(event.kind(), Custom | StateSnapshot | MessagesSnapshot);
+                events.iter().filter(plain).map(|event| event.text().to_vec()).collect()
+            };
+            let unasked = usize::from(out.iter().any(|event| event.text().ends_with(b"null}")));
+            prop_assert_eq!(plain(out).len(), plain(&before).len() + unasked);
+            let given = |event: &&Event| before.iter().any(|was| was.text() == event.text());
+            let ours = out.iter().filter(|event| !given(event)).map(Event::kind);
+            let ours: Vec<_> = ours.filter(|kind| !matches!(kind, TextMessageStart)).collect();
+            prop_assert!(failed || ours.len() == unasked, "{:?} of ours", ours);
+        }
+    }
+
+    #[test]
+    fn past_the_limit_the_client_still_takes_what_comes_out(moves in moves(), limit in 0..4000usize) {
+        let list = stream(&moves);
+        let borrowed: Vec<&str> = list.iter().map(String::as_str).collect();
+        let stages: Vec<Box<dyn Stage>> = vec![
+            Box::new(Omit::new(REASONING, "reasoning", Unrepresentable::Drop)),
+            Box::new(Omit::new(&[ActivitySnapshot], "activity", Unrepresentable::Drop)),
+            Box::new(roles::Roles::default()),
+            Box::new(one_run::OneRun::default()),
+            Box::new(serial::Serial::with_limit(limit)),
+        ];
+        let sink = run(stages, &borrowed);
+        prop_assert_eq!(refused(36, &sink.events), None, "{:#?} from {:#?}", texts(&sink), list);
+        if !sink.events.iter().any(|event| event.kind() == RunError) {
+            let shown = |event: &&Event| !event.string("messageId").is_some_and(|id| id.starts_with("UserText"));
+            prop_assert_eq!(deltas(sink.events.iter()), deltas(events(&list).iter().filter(shown)));
         }
     }
 

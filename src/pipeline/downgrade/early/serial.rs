@@ -19,7 +19,7 @@ use crate::{
 /// How many bytes may wait behind an open bracket, with what each event costs besides its text.
 ///
 /// Past it a text message is ended early and its rest follows in its turn as a message of the same id: such a client
-/// shows two, and every word of them. A tool call cannot be cut, as half of its arguments could be acted on: the run
+/// shows two, and every word of them. (So it is where the messages are stated anew beside one.) A tool call cannot be cut, as half of its arguments could be acted on: the run
 /// ends with a `RUN_ERROR`, before which comes all that waited, and what the agent sends after it is left out.
 const WAITING_LIMIT: usize = 1024 * 1024;
 
@@ -42,11 +42,16 @@ pub struct Serial {
 
 impl Default for Serial {
     fn default() -> Self {
-        Self { open: None, unbegun: false, waiting: Waiting::default(), limit: WAITING_LIMIT, ended: false }
+        Self::with_limit(WAITING_LIMIT)
     }
 }
 
 impl Serial {
+    /// Lets so many bytes wait.
+    pub fn with_limit(limit: usize) -> Self {
+        Self { open: None, unbegun: false, waiting: Waiting::default(), limit, ended: false }
+    }
+
     fn beside(&mut self, event: Event, at: Instant, out: &mut Out<'_>) {
         let key = Key::of(&event);
         let starts = bracket::starts(event.kind());
@@ -66,10 +71,20 @@ impl Serial {
             return;
         }
         out.converted(Way::Down, event.kind(), Loss::Part("order"));
+        let restates = event.kind() == EventKind::MessagesSnapshot;
         self.waiting.push(event, key);
+        if restates {
+            self.restate(at, out);
+        }
         if self.waiting.bytes() > self.limit {
             self.relieve(at, out);
         }
+    }
+
+    /// The messages are stated anew: what comes of a message after that would be gone if it came before.
+    fn restate(&mut self, at: Instant, out: &mut Out<'_>) {
+        let end = self.waiting.end();
+        while self.waiting.start() < end && self.cut(at, out) {}
     }
 
     /// Sends what waits, as far as the next bracket whose end has not come.
@@ -94,20 +109,25 @@ impl Serial {
                 return;
             }
             if let Some(key) = Key::of(&event) {
+                out.converted(Way::Down, event.kind(), Loss::Part("one_message"));
                 out.send(key.start(), at);
             }
         }
         out.send(event, at);
     }
 
-    /// Too much waits: the open bracket makes room, or the run is over.
+    /// Ends the open bracket early, if that is a message, and lets its rest wait behind all that waits now.
+    fn cut(&mut self, at: Instant, out: &mut Out<'_>) -> bool {
+        let Some(key) = self.open.take_if(|key| !key.is_tool_call()) else { return false };
+        self.ends(&key, at, out);
+        self.waiting.resume(key);
+        self.next(at, out);
+        true
+    }
+
+    /// Too much waits: the open message makes room, or the run is over.
     fn relieve(&mut self, at: Instant, out: &mut Out<'_>) {
-        if let Some(key) = self.open.take_if(|key| !key.is_tool_call()) {
-            out.converted(Way::Down, EventKind::TextMessageEnd, Loss::Part("one_message"));
-            self.ends(&key, at, out);
-            self.waiting.resume(key);
-            self.next(at, out);
-        }
+        self.cut(at, out);
         if self.waiting.bytes() > self.limit {
             self.close(at, out);
             out.converted(Way::Down, EventKind::ToolCallArgs, Loss::Whole("waiting"));

@@ -18,7 +18,7 @@ use crate::{
 /// Where the title of a span is kept among the metadata, by those who translate it there.
 const TITLE: &str = "tidegate.title";
 
-/// Translates `REASONING_*` for clients that know `THINKING_*`.
+/// Translates `REASONING_*` for clients that know `THINKING_*`, and keeps to one order what came as that already.
 ///
 /// Such clients show no thinking among the messages, so it opens what a delta needs rather than fail a run: a message
 /// that another one interrupted goes on in a new bracket, and so does one that outlives its span.
@@ -107,14 +107,18 @@ impl Thinking {
     fn reasoning(&mut self, event: &Event, at: Instant, out: &mut Out<'_>) {
         let id = event.string("messageId").unwrap_or_default();
         match event.kind() {
-            EventKind::ReasoningStart => self.span_starts(event, at, out),
-            EventKind::ReasoningEnd => self.span_ends(event, at, out),
-            EventKind::ReasoningMessageStart => self.open(&id, Some(event), at, out),
-            EventKind::ReasoningMessageContent => {
+            EventKind::ReasoningStart | EventKind::ThinkingStart => self.span_starts(event, at, out),
+            EventKind::ReasoningEnd | EventKind::ThinkingEnd => self.span_ends(event, at, out),
+            EventKind::ReasoningMessageStart | EventKind::ThinkingTextMessageStart => {
+                self.open(&id, Some(event), at, out);
+            }
+            EventKind::ReasoningMessageContent | EventKind::ThinkingTextMessageContent => {
                 self.open(&id, None, at, out);
                 self.delta(event, at, out);
             }
-            EventKind::ReasoningMessageEnd if self.message.as_deref() == Some(&*id) => {
+            EventKind::ReasoningMessageEnd | EventKind::ThinkingTextMessageEnd
+                if self.message.as_deref() == Some(&*id) =>
+            {
                 self.settle(Some(event), at, out)
             }
             _ => {}
@@ -132,6 +136,11 @@ impl Stage for Thinking {
             EventKind::ReasoningMessageEnd,
             EventKind::ReasoningMessageChunk,
             EventKind::ReasoningEncryptedValue,
+            EventKind::ThinkingStart,
+            EventKind::ThinkingEnd,
+            EventKind::ThinkingTextMessageStart,
+            EventKind::ThinkingTextMessageContent,
+            EventKind::ThinkingTextMessageEnd,
             // What follows the thinking: a chunk has no end of its own.
             EventKind::TextMessageStart,
             EventKind::TextMessageChunk,
@@ -161,7 +170,8 @@ impl Stage for Thinking {
                 }
                 return out.send(event, at);
             }
-            _ => out.converted(Way::Down, event.kind(), Loss::None),
+            kind if is_thinking(kind) => {}
+            kind => out.converted(Way::Down, kind, Loss::None),
         }
         match event.kind() {
             EventKind::ReasoningMessageChunk => self.chunk(&event, at, out),
@@ -183,6 +193,17 @@ impl Stage for Thinking {
     }
 }
 
+fn is_thinking(kind: EventKind) -> bool {
+    matches!(
+        kind,
+        EventKind::ThinkingStart
+            | EventKind::ThinkingEnd
+            | EventKind::ThinkingTextMessageStart
+            | EventKind::ThinkingTextMessageContent
+            | EventKind::ThinkingTextMessageEnd
+    )
+}
+
 /// An event of this kind that says no more.
 fn bare(kind: EventKind) -> Event {
     Event::made(format!(r#"{{"type":"{}"}}"#, kind.as_str()))
@@ -190,6 +211,9 @@ fn bare(kind: EventKind) -> Event {
 
 /// The same event as one of this kind.
 fn retyped(event: &Event, kind: EventKind) -> Event {
+    if event.kind() == kind {
+        return event.clone();
+    }
     let edited = event.edited(|member| match () {
         () if member.is("type") => Change::text(kind.as_str()),
         () if member.is("role") => Change::Drop,
@@ -201,6 +225,9 @@ fn retyped(event: &Event, kind: EventKind) -> Event {
 /// The start of a span, with its title where such a client looks for it.
 fn titled(event: &Event) -> Event {
     let start = retyped(event, EventKind::ThinkingStart);
+    if event.kind() == EventKind::ThinkingStart {
+        return start;
+    }
     let Some(metadata) = event.member("metadata") else { return start };
     let value = |name| Members::of(metadata).find(|m| m.is(name) && json::string(m.value).is_some()).map(|m| m.value);
     if let Some(title) = value(TITLE) {

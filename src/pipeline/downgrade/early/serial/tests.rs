@@ -7,7 +7,8 @@ use super::{
 use crate::pipeline::Sink;
 
 /// `+a` opens the text message `a`, `a1` is a delta of it, `-a` closes it; capitals are tool calls, `!` is the run's
-/// error, `.` its finish, `~` a `RAW`, `*x` a custom event.
+/// error, `.` its finish, `~` a `RAW`, `#` a snapshot of the messages,
+/// `*x` a custom event.
 fn event(short: &str) -> String {
     let (first, rest) = short.split_at(1);
     let named = |name: &str, text: &str, call: &str| {
@@ -23,6 +24,7 @@ fn event(short: &str) -> String {
         "!" => r#"{"type":"RUN_ERROR","message":"m"}"#.into(),
         "." => r#"{"type":"RUN_FINISHED","threadId":"t","runId":"r"}"#.into(),
         "~" => r#"{"type":"RAW","event":1}"#.into(),
+        "#" => r#"{"type":"MESSAGES_SNAPSHOT","messages":[]}"#.into(),
         "*" => format!(r#"{{"type":"CUSTOM","name":"{rest}","value":1}}"#),
         _ => named(first, "CONTENT", "ARGS") + &format!(r#","delta":"{rest}"}}"#),
     }
@@ -95,8 +97,26 @@ fn what_belongs_to_nothing_is_left_to_the_client() {
 }
 
 #[test]
+fn messages_are_stated_anew_before_what_comes_after() {
+    check(&["+a", "a1", "#", "a2", "-a"], &["+a", "a1", "-a", "#", "+a", "a2", "-a"]);
+    check(&["+a", "a1", "#", "-a", "*x"], &["+a", "a1", "-a", "#", "*x"]);
+    check(
+        &["+a", "+b", "b1", "*x", "#", "b2", "a1", "-b", "-a"],
+        &["+a", "-a", "+b", "b1", "-b", "*x", "#", "+a", "a1", "-a", "+b", "b2", "-b"],
+    );
+}
+
+#[test]
+fn a_tool_call_is_not_cut_by_a_snapshot() {
+    check(
+        &["+a", "+B", "B1", "#", "B2", "a1", "-B", "-a"],
+        &["+a", "-a", "+B", "B1", "B2", "-B", "#", "+a", "a1", "-a"],
+    );
+}
+
+#[test]
 fn past_the_limit_a_message_is_ended_early_and_continued() {
-    let stage = Serial { limit: 600, ..Serial::default() };
+    let stage = Serial::with_limit(600);
     let (sink, out) = serial(stage, &["+a", "a1", "*x", "+B", "B1", "B2", "*y", "*z", "a2", "-B", "-a", "*w"]);
     let expected = ["+a", "a1", "-a", "*x", "+B", "B1", "B2", "-B", "+a", "a2", "-a", "*y", "*z", "*w"];
     assert_eq!(out, expected.map(event));
@@ -107,7 +127,7 @@ fn past_the_limit_a_message_is_ended_early_and_continued() {
 
 #[test]
 fn a_message_that_had_no_rest_is_not_shown_twice() {
-    let stage = Serial { limit: 300, ..Serial::default() };
+    let stage = Serial::with_limit(300);
     let (_, out) = serial(stage, &["+a", "a1", "*x", "*y", "-a", "*z"]);
     assert_eq!(out.iter().filter(|text| text.contains("TEXT_MESSAGE_START")).count(), 1, "{out:?}");
     assert!(out.contains(&event("*z")));
@@ -115,7 +135,7 @@ fn a_message_that_had_no_rest_is_not_shown_twice() {
 
 #[test]
 fn past_the_limit_a_tool_call_is_not_cut_and_the_run_ends() {
-    let stage = Serial { limit: 300, ..Serial::default() };
+    let stage = Serial::with_limit(300);
     let (sink, out) = serial(stage, &["+A", "A1", "*x", "*y", "A2", "-A", "*z", "."]);
     let error = Event::run_error(MESSAGE, CODE);
     let error = String::from_utf8_lossy(error.text()).into_owned();

@@ -24,7 +24,7 @@ pub struct Unit {
 #[derive(Debug, Default)]
 pub struct Waiting {
     units: VecDeque<Unit>,
-    /// Where the open brackets stand, counted from the first unit that ever waited.
+    /// The numbers of the units of open brackets.
     places: HashMap<Key, usize>,
     popped: usize,
     bytes: usize,
@@ -34,6 +34,16 @@ impl Waiting {
     /// What all of it costs.
     pub fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    /// The number of the first unit, counted from the first that ever waited.
+    pub fn start(&self) -> usize {
+        self.popped
+    }
+
+    /// The number of the unit that would wait next.
+    pub fn end(&self) -> usize {
+        self.popped + self.units.len()
     }
 
     /// Takes an event, and the bracket it is part of if it is of one.
@@ -70,7 +80,7 @@ impl Waiting {
 
     fn append(&mut self, unit: Unit) {
         if let Some(key) = &unit.open {
-            self.places.insert(key.clone(), self.popped + self.units.len());
+            self.places.insert(key.clone(), self.end());
         }
         self.units.push_back(unit);
     }

@@ -130,3 +130,16 @@ fn an_encrypted_value_is_left_out_and_named() {
     assert!(sink.events.is_empty());
     assert_eq!(sink.converted[0].loss, Loss::Whole("encrypted_value"));
 }
+
+#[test]
+fn what_is_thinking_already_keeps_its_bytes_and_gets_a_span() {
+    let list = [
+        r#"{"type":"THINKING_TEXT_MESSAGE_START", "n":1.0}"#,
+        r#"{"type":"THINKING_TEXT_MESSAGE_CONTENT", "delta":"\u0061"}"#,
+        r#"{"type":"THINKING_TEXT_MESSAGE_END" }"#,
+    ];
+    let sink = run(vec![Box::new(Thinking::default())], &list);
+    let bare = [r#"{"type":"THINKING_START"}"#, r#"{"type":"THINKING_END"}"#];
+    assert_eq!(texts(&sink), [bare[0], list[0], list[1], list[2], bare[1]]);
+    assert!(sink.converted.is_empty());
+}
