@@ -29,7 +29,7 @@ impl Sdk {
                 .into_iter()
                 .filter_map(|name| name.strip_prefix("core-").map(str::to_owned))
                 .collect(),
-            Self::PyPi if python().is_file() => names_in(&cache().join("pypi")),
+            Self::PyPi if python().is_file() => names_in(&released()),
             Self::PyPi => Vec::new(),
         };
         if found.is_empty() {
@@ -47,7 +47,7 @@ impl Sdk {
         };
         match self {
             Self::Npm => command.arg(folder().join("judge.mjs")),
-            Self::PyPi => command.arg(folder().join("judge.py")).arg(cache().join("pypi")),
+            Self::PyPi => command.arg(folder().join("judge.py")).arg(released()),
         };
         let mut judge = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("a judge");
         let (mut to, from) = (judge.stdin.take().unwrap(), judge.stdout.take().unwrap());
@@ -74,8 +74,12 @@ fn cache() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/.cache")
 }
 
+fn released() -> PathBuf {
+    cache().join("released")
+}
+
 fn python() -> PathBuf {
-    cache().join("venv/input/bin/python")
+    cache().join("venv/released/bin/python")
 }
 
 fn names_in(folder: &Path) -> Vec<String> {
