@@ -3,6 +3,8 @@
 
 use std::collections::HashSet;
 
+use memchr::memmem;
+
 use super::Between;
 use super::boundary::{Losses, MEDIA, PARTS};
 use super::media::{self, Kind, Likeness, Part, Source};
@@ -86,6 +88,10 @@ fn twins(value: &[u8], shape: Shape) -> HashSet<Likeness<'_>> {
         Shape::Either => false,
     };
     let mut twins = HashSet::new();
+    // Without a part of the older form there is nothing twice.
+    if memmem::find(value, b"binary").is_none() {
+        return twins;
+    }
     for part in elements(value).filter_map(Part::of).filter(stays) {
         if let Some(likeness) = part.likeness() {
             twins.insert(likeness.unnamed());

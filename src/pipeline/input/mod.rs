@@ -155,10 +155,16 @@ fn converted(body: &[u8], facts: &Facts<'_>, between: &Between, losses: &mut Los
         ("context", empty(facts.context, b"[]")),
         (FORWARDED_PROPS[0], props),
     ];
-    missing.into_iter().fold(edited, |text, (name, value)| match value {
-        Some(value) => edit::appended(text.as_deref().unwrap_or(body), name, value),
-        None => text,
-    })
+    // In one go, for each takes a copy of the body.
+    let mut missing = missing.into_iter().filter_map(|(name, value)| Some((name, value?)));
+    let Some((first, value)) = missing.next() else {
+        return edited;
+    };
+    let mut values = value.to_vec();
+    for (name, value) in missing {
+        values.extend_from_slice(&[b",", edit::quoted(name).as_slice(), b":", value].concat());
+    }
+    edit::appended(edited.as_deref().unwrap_or(body), first, &values)
 }
 
 fn drop_if(goes: bool) -> Change {
