@@ -2,30 +2,35 @@
 // No run may be rejected, and what the client shows has to be what client 1.0.0 shows of the same stream without
 // Tidegate, less what lib/restrict.mjs says that this version cannot show. Every other difference is a failure.
 //
-//   matrix.mjs [--bin PATH] [--client V] [--only TEXT] [--markdown] [--plain | --direct] [--all]
+//   matrix.mjs [--bin PATH] [--client V] [--only TEXT] [--markdown] [--plain | --direct] [--all] [--reasons]
 //
 // --client, --only: only these clients, only streams whose name holds this text; both may be given several times.
 // --markdown: only the table. --plain: Tidegate without versions. --direct: without Tidegate. --all: every failure.
+// --reasons: what is excused, and why.
 import fs from 'node:fs';
 import { parseArgs } from 'node:util';
 
 const { values: options } = parseArgs({ options: {
   bin: { type: 'string' }, client: { type: 'string', multiple: true }, only: { type: 'string', multiple: true },
   markdown: { type: 'boolean' }, plain: { type: 'boolean' }, direct: { type: 'boolean' }, all: { type: 'boolean' },
+  reasons: { type: 'boolean' },
 } });
 if (options.bin) process.env.TIDEGATE_BIN = fs.realpathSync(options.bin);
 
 const { SHARED } = await import('../clients/lib/paths.mjs');
 const { startGateway } = await import('../clients/lib/gateway.mjs');
 const { startReplayAgent } = await import('../clients/lib/replay-agent.mjs');
+const { frame } = await import('../clients/lib/sse.mjs');
 const { CLIENTS, concurrently, startClient } = await import('./lib/client.mjs');
-const { factsOf, restrict, shown } = await import('./lib/restrict.mjs');
-const { streams } = await import('./lib/streams.mjs');
+const { factsOf, readBy, reasons, restrict, shown } = await import('./lib/restrict.mjs');
+const { isEnded, streams } = await import('./lib/streams.mjs');
 const { difference, viewOf } = await import('./lib/view.mjs');
 
 /** The runs of one client that go on at the same time, and the clients that run at the same time. */
 const RUNS = 16, PROCESSES = 2;
 const CURRENT = '1.0.0';
+
+if (options.reasons) { console.log(reasons().join('\n')); process.exit(0); }
 
 const began = Date.now();
 const say = text => { if (!options.markdown) console.log(text); };
@@ -50,23 +55,35 @@ ${options.plain ? '' : `client_version = "${path.split('/')[0]}"`}
 `).join('')}`;
 const gateway = options.direct ? null : await startGateway(config, { agent: agent.url });
 
-const job = (stream, url, script = stream.name) => ({ ...stream.job, url, headers: { 'x-script': script } });
-
-// What client 1.0.0 shows without Tidegate. A stream that it rejects is no stream of an agent of today.
-for (const stream of all) agent.put(stream.name, stream);
+// What client 1.0.0 shows without Tidegate. A stream that it rejects is no stream of an agent of today. Where a
+// version reads only a part of a stream, that part is shown to client 1.0.0; Tidegate ends streams that have no end.
 const current = await startClient(CURRENT);
 const references = new Map();
-await concurrently(all, RUNS, async stream => {
-  const facts = factsOf(stream.events);
-  for (const variant of facts.variants) {
-    const script = `${stream.name} ${variant.name}`;
-    agent.put(script, variant.pieces ? { ...stream, pieces: variant.pieces(stream.pieces) } : stream);
-    const report = await current.run(job(stream, agent.url, script));
-    if (report.error === null) references.set(script, viewOf(report));
+const asRead = (stream, version) => {
+  const events = readBy(version, stream.events);
+  return gateway && !isEnded(events) ? [...events, { type: 'RUN_ERROR', message: 'truncated', code: 'UPSTREAM_TRUNCATED' }] : events;
+};
+const key = (stream, version) => `${stream.name}\n${JSON.stringify(asRead(stream, version))}`;
+async function reference(stream, version) {
+  const script = key(stream, version);
+  if (!references.has(script)) {
+    const name = encodeURIComponent(stream.name) + references.size;
+    const whole = version === CURRENT && asRead(stream, version) === stream.events;
+    references.set(script, null);
+    agent.put(name, whole ? stream : { pieces: asRead(stream, version).map(event => frame(JSON.stringify(event))) });
+    const report = await current.run({ ...stream.job, url: agent.url, headers: { 'x-script': name } });
+    references.set(script, report.error === null ? viewOf(report) : null);
   }
+  return references.get(script);
+}
+const accepted = [];
+await concurrently(all, RUNS, async stream => {
+  agent.put(stream.name, stream);
+  if (!await reference(stream, CURRENT)) return;
+  accepted.push(stream);
+  for (const version of clients) await reference(stream, version);
 });
 current.close();
-const accepted = all.filter(stream => factsOf(stream.events).variants.every(variant => references.has(`${stream.name} ${variant.name}`)));
 say(`${accepted.length} of ${all.length} streams are accepted by client ${CURRENT} without Tidegate`);
 
 /** One client through all streams: `{ stream, failure }` for each. */
@@ -75,9 +92,9 @@ async function through(version) {
   const results = await concurrently(accepted, RUNS, async stream => {
     const facts = factsOf(stream.events);
     const url = gateway ? `${gateway.url}${version}${facts.retired ? '/old' : ''}` : agent.url;
-    const view = viewOf(await client.run(job(stream, url)));
+    const view = viewOf(await client.run({ ...stream.job, url, headers: { 'x-script': stream.name } }));
     if (view.error) return { stream, failure: `rejected: ${view.error}` };
-    const wanted = restrict(variant => references.get(`${stream.name} ${variant}`), version, facts);
+    const wanted = restrict(references.get(key(stream, version)), version, facts);
     const failure = difference(wanted, shown(view, version, facts));
     return { stream, failure };
   });

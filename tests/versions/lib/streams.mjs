@@ -73,6 +73,10 @@ function binary() {
   });
 }
 
+/** Whether the last run of a stream is ended by an event. */
+export const isEnded = events => ['RUN_FINISHED', 'RUN_ERROR'].includes(
+  events.findLast(event => ['RUN_STARTED', 'RUN_FINISHED', 'RUN_ERROR'].includes(event.type))?.type);
+
 /** All of them. */
 export function streams() {
   return [
