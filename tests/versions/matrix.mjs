@@ -22,6 +22,7 @@ const { startGateway } = await import('../clients/lib/gateway.mjs');
 const { startReplayAgent } = await import('../clients/lib/replay-agent.mjs');
 const { frame } = await import('../clients/lib/sse.mjs');
 const { CLIENTS, concurrently, startClient } = await import('./lib/client.mjs');
+const { configOf } = await import('./lib/config.mjs');
 const { factsOf, readBy, reasons, restrict, shown } = await import('./lib/restrict.mjs');
 const { isEnded, streams } = await import('./lib/streams.mjs');
 const { difference, viewOf } = await import('./lib/view.mjs');
@@ -39,21 +40,13 @@ const all = streams().filter(stream => !options.only || options.only.some(text =
 if (!fs.existsSync(SHARED)) say(`note: only streams of our own: no recordings at ${SHARED}`);
 
 const agent = await startReplayAgent();
-/** One route for each client version, with an agent of today and one that still speaks retired shapes. */
-const config = `listen = "{listen}"
-[admin]
-listen = "{admin}"
-[agents.current]
-url = "{agent}"
-[agents.old]
-url = "{agent}"
-${options.plain ? '' : 'version = "0.0.44"'}
-${clients.flatMap(version => [['current', version], ['old', `${version}/old`]]).map(([name, path]) => `[[routes]]
-path = "/${path}"
-agent = "${name}"
-${options.plain ? '' : `client_version = "${path.split('/')[0]}"`}
-`).join('')}`;
-const gateway = options.direct ? null : await startGateway(config, { agent: agent.url });
+/** One route for each client version to an agent of today, and one to an agent that still speaks retired shapes. */
+const config = configOf({
+  plain: options.plain,
+  agents: { current: { url: agent.url }, old: { url: agent.url, version: '0.0.44' } },
+  routes: clients.flatMap(client => [{ path: client, agent: 'current', client }, { path: `${client}/old`, agent: 'old', client }]),
+});
+const gateway = options.direct ? null : await startGateway(config);
 
 // What client 1.0.0 shows without Tidegate. A stream that it rejects is no stream of an agent of today. Where a
 // version reads only a part of a stream, that part is shown to client 1.0.0; Tidegate ends streams that have no end.

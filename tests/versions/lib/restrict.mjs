@@ -58,6 +58,12 @@ const last = role => (view, facts) => {
   view.messages = [...view.messages.filter(one => one.role !== role), ...view.messages.filter(one => one.role === role)];
 };
 
+/** Messages of the last snapshot in its order, then the others. */
+function asListed(view, facts) {
+  const listed = facts.order.map(id => view.messages.find(one => one.id === id)).filter(Boolean);
+  view.messages = [...listed, ...view.messages.filter(one => !listed.includes(one))];
+}
+
 /** Several runs of a stream as one: it begins with the first and ends with the last. */
 function oneRun(view) {
   const begun = view.runs.filter(run => run.runId), rest = view.runs.filter(run => !run.runId);
@@ -126,6 +132,7 @@ const TABLE = [
   // === Where messages stand ===
   { below: 44, why: 'a message that is opened again is a second one of the same id (§2 0.0.44)', both: joined },
   { below: 55, why: 'the result of a tool stands where it came, not at its call (§2 0.0.55)', both: besideCalls },
+  { below: 46, why: 'a snapshot is the new list, later versions leave known messages in their places (compat L3)', wanted: asListed },
   { from: 41, below: 46, why: 'a snapshot deletes activities: they are told again behind it (§2 0.0.46, §3.8)', both: last('activity') },
   { from: 45, below: 50, why: 'a snapshot deletes reasoning: it is told again behind it (§2 0.0.50, §3.8)', both: last('reasoning') },
 ];
@@ -154,8 +161,8 @@ export const readBy = (version, events) =>
 /** What the table has to know of a stream. */
 export function factsOf(events) {
   const facts = {
-    /** Streamed texts that are not the assistant's, streamed texts with a name, messages of snapshots. */
-    others: new Set(), named: new Set(), listed: new Set(), snapshot: events.some(event => event.type === 'MESSAGES_SNAPSHOT'),
+    /** Streamed texts that are not the assistant's, streamed texts with a name, messages of snapshots, of the last one. */
+    others: new Set(), named: new Set(), listed: new Set(), order: [], snapshot: events.some(event => event.type === 'MESSAGES_SNAPSHOT'),
     /** Messages that a snapshot with newer ones of their role left out. */
     stale: { activity: new Set(), reasoning: new Set() },
     thinking: events.some(event => event.type.startsWith('THINKING_')),
@@ -172,7 +179,8 @@ export function factsOf(events) {
     } else if (event.type === 'ACTIVITY_SNAPSHOT') {
       streamed.activity.add(event.messageId);
     } else if (event.type === 'MESSAGES_SNAPSHOT') {
-      for (const { id } of event.messages) facts.listed.add(id);
+      facts.order = event.messages.map(one => one.id);
+      for (const id of facts.order) facts.listed.add(id);
       for (const role of ['activity', 'reasoning']) {
         const newer = event.messages.filter(one => one.role === role).map(one => one.id);
         if (newer.length) for (const id of streamed[role]) if (!newer.includes(id)) facts.stale[role].add(id);

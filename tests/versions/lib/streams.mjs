@@ -1,10 +1,11 @@
 // The streams that agents of today are made to say: the project's collection, the specification's conformance
-// streams and mixed runs of our own, all in one shape: `{ name, kind, events, pieces, headers, job }`.
+// streams, recordings of agents that speak 1.0 and mixed runs of our own, all in one shape: `{ name, kind, events, pieces, headers, job }`.
 import fs from 'node:fs';
 import path from 'node:path';
 import { EventEncoder } from '@ag-ui/encoder';
 import { conformance, SHARED } from '../../clients/lib/paths.mjs';
 import { frame } from '../../clients/lib/sse.mjs';
+import { recorded } from './agents.mjs';
 import { mixed } from './mixed.mjs';
 
 const SSE = 'text/event-stream', PROTOBUF = 'application/vnd.ag-ui.event+proto';
@@ -61,17 +62,10 @@ function framed() {
   return Object.entries(pieces).map(([how, list]) => stream(`framing/${how}`, KINDS.l, events, { pieces: list.map(one => Buffer.from(one)) }));
 }
 
-/** The mixed runs as protobuf, where the encoder of 1.0.0 knows every event. */
-function binary() {
-  return mixed().flatMap(({ name, events }) => {
-    try {
-      const pieces = events.map(event => Buffer.from(encoder.encodeBinary(event)));
-      return [stream(`protobuf/${name}`, 'protobuf', events, { pieces, headers: { 'content-type': PROTOBUF } })];
-    } catch {
-      return [];
-    }
-  });
-}
+/** The mixed runs as protobuf. */
+const binary = () => mixed().filter(({ json }) => !json).map(({ name, events }) => stream(`protobuf/${name}`, 'protobuf', events, {
+  pieces: events.map(event => Buffer.from(encoder.encodeBinary(event))), headers: { 'content-type': PROTOBUF },
+}));
 
 /** Whether the last run of a stream is ended by an event. */
 export const isEnded = events => ['RUN_FINISHED', 'RUN_ERROR'].includes(
@@ -85,5 +79,6 @@ export function streams() {
     ...conformance().map(file => stream(`conformance/${file.name}`, 'conformance', file.stream)),
     ...mixed().map(({ name, events }) => stream(`mixed/${name}`, 'mixed runs', events)),
     ...binary(),
+    ...recorded().filter(one => one.spoken === '1.0').map(one => ({ ...one, kind: 'frameworks' })),
   ];
 }
