@@ -8,7 +8,7 @@ export const GUARD = '';
  * `agents`: `{ name: { url, version } }`, `routes`: `[{ path, agent, client }]`; a version that is absent is not
  * configured. `plain` leaves out all versions.
  */
-export function configOf({ agents, routes, guard = '', plain = false }) {
+export function configOf({ agents, routes, guard = '', plain = Boolean(process.env.PLAIN) }) {
   const key = (name, value) => value && !plain ? `${name} = "${value}"\n` : '';
   return [
     'listen = "{listen}"\n[admin]\nlisten = "{admin}"\n',
