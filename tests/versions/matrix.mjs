@@ -16,6 +16,7 @@ const { values: options } = parseArgs({ options: {
   reasons: { type: 'boolean' },
 } });
 if (options.bin) process.env.TIDEGATE_BIN = fs.realpathSync(options.bin);
+if (options.plain) process.env.PLAIN = '1';
 
 const { SHARED } = await import('../clients/lib/paths.mjs');
 const { startGateway } = await import('../clients/lib/gateway.mjs');
@@ -42,7 +43,6 @@ if (!fs.existsSync(SHARED)) say(`note: only streams of our own: no recordings at
 const agent = await startReplayAgent();
 /** One route for each client version to an agent of today, and one to an agent that still speaks retired shapes. */
 const config = configOf({
-  plain: options.plain,
   agents: { current: { url: agent.url }, old: { url: agent.url, version: '0.0.44' } },
   routes: clients.flatMap(client => [{ path: client, agent: 'current', client }, { path: `${client}/old`, agent: 'old', client }]),
 });

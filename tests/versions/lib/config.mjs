@@ -4,11 +4,14 @@
 /** How far the grammar of a stream is judged where agents of frameworks are tried; empty while no build knows it. */
 export const GUARD = '';
 
+/** Whether all of this is left out, to see what a suite says of a Tidegate that converts nothing. */
+const plain = Boolean(process.env.PLAIN);
+
 /**
  * `agents`: `{ name: { url, version } }`, `routes`: `[{ path, agent, client }]`; a version that is absent is not
- * configured. `plain` leaves out all versions.
+ * configured.
  */
-export function configOf({ agents, routes, guard = '', plain = Boolean(process.env.PLAIN) }) {
+export function configOf({ agents, routes, guard = '' }) {
   const key = (name, value) => value && !plain ? `${name} = "${value}"\n` : '';
   return [
     'listen = "{listen}"\n[admin]\nlisten = "{admin}"\n',
