@@ -1,21 +1,36 @@
 """An agent made with pydantic-ai, served by the framework's own AG-UI adapter; the model is a function.
 
-The last user message chooses what a run does: text, tool, state or slow.
+The last user message chooses what a run does: text, tool, frontend (a call of a tool that the request brings),
+state, think, error or slow. Runs with pydantic-ai 0.8 and with 2.
 """
 import asyncio
 from contextvars import ContextVar
 
-from ag_ui.core import StateDeltaEvent, StateSnapshotEvent
-from pydantic_ai import Agent, ToolReturn
-from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
-from pydantic_ai.ui.ag_ui import AGUIAdapter
+import pydantic_ai
+from ag_ui.core import EventType, StateDeltaEvent, StateSnapshotEvent
+from pydantic_ai import Agent
+from pydantic_ai.messages import ToolReturn
+from pydantic_ai.models.function import AgentInfo, DeltaThinkingPart, DeltaToolCall, FunctionModel
 from starlette.applications import Starlette
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from seen import RUNS, serve, watched
 
+try:
+    from pydantic_ai.ui.ag_ui import AGUIAdapter
+except ImportError:  # before 1.0
+    from pydantic_ai.ag_ui import handle_ag_ui_request
+
+    AGUIAdapter = None
+
 RUN_ID: ContextVar[str] = ContextVar("run_id")
+OURS = ("get_weather", "set_title")
+
+
+def word(content):
+    """What was said, of a text or of parts."""
+    return content if isinstance(content, str) else next(part for part in content if isinstance(part, str))
 
 
 async def model(messages, info: AgentInfo):
@@ -25,13 +40,27 @@ async def model(messages, info: AgentInfo):
         if part.part_kind == "tool-return":
             yield "It says: "
             yield str(part.content)
-        elif part.content == "tool":
+            return
+        said = word(part.content)
+        theirs = [tool.name for tool in info.function_tools if tool.name not in OURS]
+        if said == "tool":
             yield {0: DeltaToolCall(name="get_weather", tool_call_id="call-1")}
             for piece in ('{"ci', 'ty":"B', 'ern"}'):
                 yield {0: DeltaToolCall(json_args=piece)}
-        elif part.content == "state":
+        elif said == "frontend" and theirs:
+            yield {0: DeltaToolCall(name=theirs[0], tool_call_id="call-3", json_args='{"text":"Go on?"}')}
+        elif said == "state":
             yield {0: DeltaToolCall(name="set_title", tool_call_id="call-2", json_args='{"title":"Zürich ✓"}')}
-        elif part.content == "slow":
+        elif said == "think":
+            yield {0: DeltaThinkingPart(content="Let me ")}
+            yield {0: DeltaThinkingPart(content="think.")}
+            yield "I have "
+            yield "thought."
+        elif said == "error":
+            yield "About to "
+            yield "fail"
+            raise RuntimeError("the model failed")
+        elif said == "slow":
             for number in range(600):
                 await asyncio.sleep(0.05)
                 yield f"{number} "
@@ -51,17 +80,21 @@ def get_weather(city: str) -> str:
 
 
 @agent.tool_plain
-def set_title(title: str) -> ToolReturn:
+def set_title(title: str):
     """Sets the shared title and adds a step."""
-    return ToolReturn(return_value="title set", metadata=[
-        StateSnapshotEvent(snapshot={"title": "Draft", "steps": ["one"]}),
-        StateDeltaEvent(delta=[{"op": "replace", "path": "/title", "value": title}]),
-        StateDeltaEvent(delta=[{"op": "add", "path": "/steps/-", "value": "two"}]),
-    ])
+    events = [
+        StateSnapshotEvent(type=EventType.STATE_SNAPSHOT, snapshot={"title": "Draft", "steps": ["one"]}),
+        StateDeltaEvent(type=EventType.STATE_DELTA, delta=[{"op": "replace", "path": "/title", "value": title}]),
+        StateDeltaEvent(type=EventType.STATE_DELTA, delta=[{"op": "add", "path": "/steps/-", "value": "two"}]),
+    ]
+    # Before 1.0 the events are what the tool returns.
+    return events if pydantic_ai.__version__.startswith("0.") else ToolReturn(return_value="title set", metadata=events)
 
 
 async def endpoint(request):
     RUN_ID.set((await request.json())["runId"])
+    if AGUIAdapter is None:
+        return await handle_ag_ui_request(agent, request)
     return await AGUIAdapter.dispatch_request(request, agent=agent)
 
 

@@ -5,13 +5,16 @@ import path from 'node:path';
 import { ROOT, VENVS } from './paths.mjs';
 import { exchange, freePort, until } from './net.mjs';
 
-/** Starts `tests/agents/NAME_agent.py`. Gives `{ url, seen(runId), kill(), stop() }`. */
-export async function startPythonAgent(name) {
-  const python = path.join(VENVS, name, 'bin/python');
-  if (!fs.existsSync(python)) throw new Error(`no environment at ${python}: tests/run pairs makes it`);
+/**
+ * Starts `tests/agents/NAME_agent.py` in the environment `venv`, with more variables. Gives
+ * `{ url, seen(runId), kill(), stop() }`.
+ */
+export async function startPythonAgent(name, { venv = name, env = {} } = {}) {
+  const python = path.join(VENVS, venv, 'bin/python');
+  if (!fs.existsSync(python)) throw new Error(`no environment at ${python}: tests/run makes it for the suite that needs it`);
   const port = await freePort();
   const child = spawn(python, [path.join(ROOT, 'tests/agents', `${name}_agent.py`)], {
-    env: { ...process.env, PORT: String(port), PYTHONDONTWRITEBYTECODE: '1' }, stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...env, PORT: String(port), PYTHONDONTWRITEBYTECODE: '1' }, stdio: ['ignore', 'pipe', 'pipe'],
   });
   let log = '';
   child.stdout.on('data', part => { log += part; });
