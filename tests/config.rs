@@ -78,7 +78,8 @@ http = "1"
 keepalive = "5s"
 client_version = { header = "X-AGUI-Version", default = "0.0.47" }
 downgrade = { announce = true }
-limits = { body = "1MB" }
+state = { compact = true }
+limits = { body = "1MB", state = "1MiB" }
 select = { drop = ["RAW"] }
 
 [[routes]]
@@ -94,6 +95,7 @@ escape = "line_separators"
 upgrade = true
 expand = true
 downgrade = { unrepresentable = "custom" }
+state = { on_mismatch = "resync" }
 on_error = { truncated = "pass", status = "run_error" }
 
 [[routes]]
@@ -118,7 +120,8 @@ const JSON: &str = r#"{
 		"sales": {"url": "http://10.0.0.7/agui", "http": "1"}
 	},
 	"defaults": {
-		"keepalive": "5s", "limits": {"body": "1MB"}, "select": {"drop": ["RAW"]}, "downgrade": {"announce": true},
+		"keepalive": "5s", "limits": {"body": "1MB", "state": "1MiB"}, "state": {"compact": true},
+		"select": {"drop": ["RAW"]}, "downgrade": {"announce": true},
 		"client_version": {"header": "X-AGUI-Version", "default": "0.0.47"}
 	},
 	"routes": [
@@ -126,7 +129,8 @@ const JSON: &str = r#"{
 			"name": "support", "path": "/support/", "host": "Chat.example.com", "headers": {"x-tenant": "acme"},
 			"agent": "support", "keepalive": "off", "limits": {"frame": "64KiB"}, "select": {"strip": ["rawEvent"]},
 			"escape": "line_separators", "upgrade": true, "expand": true,
-			"downgrade": {"unrepresentable": "custom"}, "on_error": {"truncated": "pass", "status": "run_error"}
+			"downgrade": {"unrepresentable": "custom"}, "state": {"on_mismatch": "resync"},
+			"on_error": {"truncated": "pass", "status": "run_error"}
 		},
 		{"path": "/sales", "agent": "sales", "client_version": "1.0.0", "select": {"drop": []}}
 	]

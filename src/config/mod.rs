@@ -176,6 +176,8 @@ pub struct Route {
     pub limits: Limits,
     /// Event types and members that are left out; `None`: the stage is not in the pipeline.
     pub select: Option<Select>,
+    /// What is done with the shared state.
+    pub state: State,
     /// What is escaped for readers that break on it. Default: off.
     pub escape: Escape,
     /// What a client sees of an agent's faults.
@@ -231,6 +233,8 @@ pub struct Limits {
     pub body: u64,
     /// One event of a stream. Default: 10 MiB.
     pub frame: usize,
+    /// The shared state of a stream, with what a change to it needs. Default: 8 MiB.
+    pub state: usize,
 }
 
 /// `select`: what is left out of a stream.
@@ -240,6 +244,29 @@ pub struct Select {
     pub drop: Vec<String>,
     /// Names of members at the top level of an event. Never one that the protocol needs.
     pub strip: Vec<String>,
+}
+
+/// `state`: what is done with the shared state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct State {
+    /// Whether a snapshot is sent as a delta where that is shorter. Default: no.
+    pub compact: bool,
+    /// What becomes of a delta that does not apply. Default: it is passed on.
+    pub on_mismatch: OnMismatch,
+}
+
+/// `state.on_mismatch`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum OnMismatch {
+    /// It is passed on.
+    #[default]
+    Forward,
+    /// It is left out.
+    Drop,
+    /// The state before it is told instead.
+    Resync,
+    /// A `replace` of a missing member is read as `add`.
+    Lenient,
 }
 
 /// `escape`: characters written as `\uXXXX` inside the JSON of an event.

@@ -5,6 +5,7 @@ mod downgrade;
 mod expand;
 pub mod input;
 mod select;
+pub mod state;
 #[cfg(test)]
 mod tests;
 mod upgrade;
@@ -96,6 +97,19 @@ pub enum Loss {
     Whole(&'static str),
 }
 
+/// What became of a change to the shared state. What could not be judged is not among them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PatchResult {
+    /// A delta applied.
+    Applied,
+    /// A delta did not apply, and was passed on or left out.
+    Failed,
+    /// A snapshot was sent as a delta.
+    Compacted,
+    /// A delta did not apply, and a snapshot was sent instead.
+    Resynced,
+}
+
 /// What came out of a pipeline.
 #[derive(Debug, Default)]
 pub struct Sink {
@@ -105,6 +119,8 @@ pub struct Sink {
     pub dropped: Vec<Dropped>,
     /// What was reshaped on the way.
     pub converted: Vec<Converted>,
+    /// What became of changes to the shared state.
+    pub patched: Vec<PatchResult>,
 }
 
 /// Where a stage sends what follows: the stages after it, then the client.
@@ -133,6 +149,11 @@ impl Out<'_> {
     pub fn converted(&mut self, way: Way, kind: EventKind, loss: Loss) {
         self.sink.converted.push(Converted { way, kind, loss });
     }
+
+    /// Says what became of a change to the shared state.
+    pub fn patched(&mut self, result: PatchResult) {
+        self.sink.patched.push(result);
+    }
 }
 
 /// A stage in its place.
@@ -151,6 +172,8 @@ pub struct Recipe {
     pub expand: bool,
     /// Leaves out event types and members.
     pub select: Option<Select>,
+    /// Follows the shared state.
+    pub state: Option<state::Policy>,
     /// What becomes of events that a client's version cannot show.
     pub unrepresentable: Unrepresentable,
 }
@@ -184,6 +207,9 @@ impl Recipe {
         }
         if let Some(select) = &self.select {
             stages.push(Box::new(select.clone()));
+        }
+        if let Some(policy) = self.state {
+            stages.push(Box::new(state::State::new(policy)));
         }
         if peers.client.is_old() {
             stages.extend(downgrade::shims(peers.client, self.unrepresentable));

@@ -287,6 +287,36 @@ client_version = 0.1
 }
 
 #[test]
+fn what_is_done_with_the_state_is_one_of_a_few() {
+    fails(
+        "a.toml",
+        r#"agent = "http://a/"
+[[routes]]
+state = { compat = true, on_mismatch = "resnyc" }
+limits = { state = "8" }
+[[routes]]
+path = "/b"
+state = { compact = "yes", on_mismatch = false }
+limits = { state = "0B" }
+[[routes]]
+path = "/c"
+state = "off"
+"#,
+        &[
+            "a.toml:3:11: routes[0].state.compat: unknown key; did you mean `compact`?",
+            "a.toml:3:40: routes[0].state.on_mismatch: `resnyc` is not one of \"forward\", \"drop\", \"resync\", \
+             \"lenient\"; did you mean `resync`?",
+            "a.toml:4:20: routes[0].limits.state: `8` has no unit; write \"8B\" for bytes, or KiB, MiB, GiB",
+            "a.toml:7:21: routes[1].state.compact: expected true or false, found a string",
+            "a.toml:7:42: routes[1].state.on_mismatch: expected one of \"forward\", \"drop\", \"resync\", \"lenient\", \
+             found the word false",
+            "a.toml:8:20: routes[1].limits.state: nothing fits into a limit of zero; write a larger one, as in \"1MiB\"",
+            "a.toml:11:9: routes[2].state: expected a table of `compact`, `on_mismatch`, found a string",
+        ],
+    );
+}
+
+#[test]
 fn agents_and_routes_have_to_meet() {
     let agents = "[agents.sales]\nurl = \"http://a/\"\n[agents.support]\nurl = \"http://b/\"\n";
     fails(
@@ -311,7 +341,7 @@ fn agents_and_routes_have_to_meet() {
         &format!("routes = [1]\n{agents}"),
         &[
             "a.toml:1:11: routes[0]: expected a table of `agent`, `client_version`, `downgrade`, `encoding`, `escape`, `expand`, \
-         `headers`, `host`, `keepalive`, `limits`, `name`, `on_error`, `path`, `select`, `upgrade`, found a number",
+         `headers`, `host`, `keepalive`, `limits`, `name`, `on_error`, `path`, `select`, `state`, `upgrade`, found a number",
         ],
     );
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tidegate::{
     agui::Version,
-    config::{AgentHttp, Config, Escape, Fault, Flags, LogFormat, Resume, Sources, Unrepresentable},
+    config::{AgentHttp, Config, Escape, Fault, Flags, LogFormat, OnMismatch, Resume, Sources, State, Unrepresentable},
 };
 
 use super::{AGENT, FULL, JSON, environment, load, toml};
@@ -78,6 +78,9 @@ fn every_key_arrives_where_it_acts() {
     assert_eq!(first.downgrade.unrepresentable, Unrepresentable::Custom);
     assert!(!second.upgrade && !second.expand && second.downgrade.announce);
     assert_eq!(second.downgrade.unrepresentable, Unrepresentable::Drop);
+    assert_eq!(first.limits.state, 1 << 20);
+    assert_eq!(first.state, State { compact: true, on_mismatch: OnMismatch::Resync });
+    assert_eq!(second.state, State { compact: true, on_mismatch: OnMismatch::Forward });
     assert_eq!(second.client_version.header, None, "a version alone takes the header of [defaults] away");
     assert_eq!(second.client_version.version, Version::V1_0);
     assert_eq!((first.on_error.truncated, first.on_error.status), (Fault::Pass, Fault::RunError));
@@ -112,7 +115,8 @@ defaults:
   keepalive: 5s
   client_version: { header: X-AGUI-Version, default: 0.0.47 }
   downgrade: { announce: true }
-  limits: { body: 1MB }
+  state: { compact: true }
+  limits: { body: 1MB, state: 1MiB }
   select: { drop: [RAW] }
 routes:
   - name: support
@@ -127,6 +131,7 @@ routes:
     upgrade: true
     expand: true
     downgrade: { unrepresentable: custom }
+    state: { on_mismatch: resync }
     on_error: { truncated: pass, status: run_error }
   - path: /sales
     agent: sales

@@ -6,9 +6,9 @@ use super::{Context, agents::names};
 use crate::{
     agui::Version,
     config::{
-        ClientVersion, Downgrade, Escape, Fault, Limits, OnError, Route, Select, Unrepresentable,
+        ClientVersion, Downgrade, Escape, Fault, Limits, OnError, OnMismatch, Route, Select, State, Unrepresentable,
         problem::{Found, KeyPath},
-        text::{Release, nearest},
+        text::{Release, Size, nearest},
         written::{self, Written},
     },
 };
@@ -119,6 +119,7 @@ fn checked(
         written::Fault::Pass => Fault::Pass,
         written::Fault::RunError => Fault::RunError,
     };
+    let bytes = |size: Size| usize::try_from(size.0).unwrap_or(usize::MAX);
     let drop: Vec<String> = middleware.select.drop.iter().map(|name| name.0.clone()).collect();
     let strip: Vec<String> = middleware.select.strip.iter().map(|name| name.0.clone()).collect();
     Route {
@@ -140,9 +141,19 @@ fn checked(
         expand: middleware.expand,
         limits: Limits {
             body: middleware.limits.body.0,
-            frame: usize::try_from(middleware.limits.frame.0).unwrap_or(usize::MAX),
+            frame: bytes(middleware.limits.frame),
+            state: bytes(middleware.limits.state),
         },
         select: (!drop.is_empty() || !strip.is_empty()).then_some(Select { drop, strip }),
+        state: State {
+            compact: middleware.state.compact,
+            on_mismatch: match middleware.state.on_mismatch {
+                written::OnMismatch::Forward => OnMismatch::Forward,
+                written::OnMismatch::Drop => OnMismatch::Drop,
+                written::OnMismatch::Resync => OnMismatch::Resync,
+                written::OnMismatch::Lenient => OnMismatch::Lenient,
+            },
+        },
         encoding: super::encoding(middleware.encoding),
         escape: match middleware.escape {
             written::Escape::Off => Escape::Off,

@@ -55,6 +55,8 @@ pub(in crate::config) struct Middleware {
     pub(in crate::config) expand: bool,
     /// What is left out of the stream.
     pub(in crate::config) select: Select,
+    /// What is done with the shared state.
+    pub(in crate::config) state: State,
     /// What is written as `\uXXXX` inside an event, for readers that break on it: "line_separators" is
     /// U+2028, U+2029 and U+0085, "non_ascii" is everything beyond ASCII.
     pub(in crate::config) escape: Escape,
@@ -126,6 +128,9 @@ pub(in crate::config) struct Limits {
     pub(in crate::config) body: Size,
     /// One event of a stream. Past it the run ends with the code `FRAME_TOO_LARGE`.
     pub(in crate::config) frame: Size,
+    /// The shared state of a stream, with what a change to it needs. Past it the state is not followed: everything is
+    /// passed on, until a snapshot that fits.
+    pub(in crate::config) state: Size,
 }
 
 /// `select`.
@@ -137,6 +142,30 @@ pub(in crate::config) struct Select {
     pub(in crate::config) drop: Vec<DropType>,
     /// Members at the top level of events. None that the protocol needs.
     pub(in crate::config) strip: Vec<StripMember>,
+}
+
+/// `state`.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(deny_unknown_fields)]
+pub(in crate::config) struct State {
+    /// Whether a snapshot is sent as a delta where that is shorter.
+    pub(in crate::config) compact: bool,
+    /// What becomes of a delta that does not apply: "forward" passes it on, "drop" leaves it out, "resync" tells the
+    /// state before it instead, "lenient" reads a `replace` of a missing member as `add`.
+    pub(in crate::config) on_mismatch: OnMismatch,
+}
+
+/// What becomes of a delta that does not apply.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub(in crate::config) enum OnMismatch {
+    #[default]
+    Forward,
+    Drop,
+    Resync,
+    Lenient,
 }
 
 /// What is escaped.
@@ -194,6 +223,7 @@ impl Default for Middleware {
             expand: false,
             limits: Limits::default(),
             select: Select::default(),
+            state: State::default(),
             escape: Escape::default(),
             on_error: OnError::default(),
         }
@@ -202,7 +232,7 @@ impl Default for Middleware {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { body: Size(32 << 20), frame: Size(10 << 20) }
+        Self { body: Size(32 << 20), frame: Size(10 << 20), state: Size(8 << 20) }
     }
 }
 
