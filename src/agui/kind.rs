@@ -126,6 +126,12 @@ impl Kinds {
         Self(set)
     }
 
+    /// These kinds and those.
+    #[must_use]
+    pub const fn and(self, others: Self) -> Self {
+        Self(self.0 | others.0)
+    }
+
     /// Whether this kind is one of them.
     pub const fn contains(self, kind: EventKind) -> bool {
         self.0 & (1 << kind.index()) != 0

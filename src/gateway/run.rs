@@ -283,6 +283,7 @@ impl Story {
         let peers = Peers {
             client: self.client_version().unwrap_or(agui::Version::CURRENT),
             encoding: to,
+            agent_encoding: from,
             agent: self.agent().config.version,
         };
         let config = &self.site.config;

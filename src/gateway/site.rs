@@ -13,6 +13,7 @@ use crate::{
     pipeline::{
         Recipe, Select, Unrepresentable,
         input::{Between, Resume},
+        state,
     },
     wire::{
         negotiate::{Sides, Wanted},
@@ -60,6 +61,16 @@ impl Site {
                 upgrade: route.upgrade,
                 expand: route.expand,
                 select,
+                state: Some(state::Policy {
+                    compact: route.state.compact,
+                    on_mismatch: match route.state.on_mismatch {
+                        config::OnMismatch::Forward => state::OnMismatch::Forward,
+                        config::OnMismatch::Drop => state::OnMismatch::Drop,
+                        config::OnMismatch::Resync => state::OnMismatch::Resync,
+                        config::OnMismatch::Lenient => state::OnMismatch::Lenient,
+                    },
+                    limit: route.limits.state,
+                }),
                 unrepresentable: match route.downgrade.unrepresentable {
                     config::Unrepresentable::Drop => Unrepresentable::Drop,
                     config::Unrepresentable::Custom => Unrepresentable::Custom,

@@ -24,7 +24,7 @@ use super::{
     timers::{Due, Timers},
 };
 use crate::{
-    agui::{Encoding, Event, EventKind, Life, Version, json},
+    agui::{Encoding, Event, EventKind, Kinds, Life, Version, json},
     config::Fault,
     observe::{Code, Outcome},
     pipeline::{Dropped, End, Peers, Pipeline, Sink},
@@ -117,8 +117,8 @@ impl EventStream {
         let reader = match parts.agent_encoding {
             Encoding::Sse => Reader::sse(parts.frame_limit),
             Encoding::Protobuf => {
-                let texts = parts.writer.encoding() == Encoding::Sse || !parts.pipeline.is_empty();
-                Reader::protobuf(parts.frame_limit, texts)
+                let to_json = parts.writer.encoding() == Encoding::Sse;
+                Reader::protobuf(parts.frame_limit, if to_json { Kinds::ALL } else { parts.pipeline.kinds() }, to_json)
             }
         };
         let mut stream = Box::new(Self {
@@ -284,7 +284,7 @@ impl EventStream {
             }
             self.conversions.run_started(declared);
         }
-        if self.pipeline.is_empty() {
+        if !self.pipeline.kinds().contains(event.kind()) {
             return self.send(&event, at);
         }
         self.pipeline.event(event, at, &mut self.sink);
@@ -294,6 +294,9 @@ impl EventStream {
     fn send_what_came_out(&mut self, at: Instant) {
         for dropped in self.sink.dropped.drain(..) {
             self.tally.dropped(&dropped);
+        }
+        for result in self.sink.patched.drain(..) {
+            self.tally.patched(result);
         }
         for converted in self.sink.converted.drain(..) {
             self.conversions.happened(converted, &mut self.tally);
@@ -306,15 +309,15 @@ impl EventStream {
     }
 
     fn send(&mut self, event: &Event, at: Instant) {
+        if self.life == Life::Active {
+            self.conversions.announce(&self.writer, &mut self.out);
+        }
         let before = self.out.len();
         match self.writer.event(event, &mut self.out) {
             Ok(losses) => self.tally.lost(losses, event.kind(), Encoding::Sse),
             Err(NotCarried { shape }) => return self.tally.not_carried(event, shape.as_str()),
         }
         self.life = self.life.after(event.kind());
-        if self.life.owes_an_end() {
-            self.conversions.announce(&self.writer, &mut self.out);
-        }
         let size = match self.writer.encoding() {
             Encoding::Sse => event.text().len(),
             Encoding::Protobuf => self.out.len() - before,

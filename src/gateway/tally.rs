@@ -12,8 +12,10 @@ use std::{
 use super::{socket::Line, usage};
 use crate::{
     agui::{Encoding, Event, EventKind, Life, Version},
-    observe::{ActiveRun, ClientVersion, Code, Decision, Direction, Metrics, Outcome, RouteMetrics, RunRecord},
-    pipeline::Dropped,
+    observe::{
+        ActiveRun, ClientVersion, Code, Decision, Direction, Metrics, Outcome, RouteMetrics, RunRecord, StatePatch,
+    },
+    pipeline::{Dropped, PatchResult},
     wire::proto::Losses,
 };
 
@@ -219,6 +221,16 @@ impl Tally {
     /// A stage left something out. Each shape is logged once a run.
     pub fn dropped(&mut self, dropped: &Dropped) {
         self.left_out(dropped, || dropped.kind.as_str().into());
+    }
+
+    /// What became of a change to the shared state.
+    pub fn patched(&mut self, result: PatchResult) {
+        self.route.state_patch(match result {
+            PatchResult::Applied => StatePatch::Applied,
+            PatchResult::Failed => StatePatch::Failed,
+            PatchResult::Compacted => StatePatch::Compacted,
+            PatchResult::Resynced => StatePatch::Resynced,
+        });
     }
 
     /// What the encoding `of` could say of an event and the other one could not.

@@ -187,11 +187,21 @@ pub struct Peers {
     pub encoding: Encoding,
     /// What the agent speaks, unless its runs say otherwise.
     pub agent: Version,
+    /// What it answers in.
+    pub agent_encoding: Encoding,
+}
+
+impl Peers {
+    /// Whether events need no JSON between the two. What only watches a stream is not worth reading it for.
+    fn are_binary(&self) -> bool {
+        self.encoding == Encoding::Protobuf && self.agent_encoding == Encoding::Protobuf
+    }
 }
 
 impl Default for Peers {
     fn default() -> Self {
-        Self { client: Version::CURRENT, encoding: Encoding::Sse, agent: Version::CURRENT }
+        let (encoding, version) = (Encoding::Sse, Version::CURRENT);
+        Self { client: version, encoding, agent: version, agent_encoding: encoding }
     }
 }
 
@@ -208,7 +218,7 @@ impl Recipe {
         if let Some(select) = &self.select {
             stages.push(Box::new(select.clone()));
         }
-        if let Some(policy) = self.state {
+        if let Some(policy) = self.state.filter(|policy| policy.acts() || !peers.are_binary()) {
             stages.push(Box::new(state::State::new(policy)));
         }
         if peers.client.is_old() {
@@ -222,16 +232,19 @@ impl Recipe {
 #[derive(Debug, Default)]
 pub struct Pipeline {
     stages: Vec<Placed>,
+    kinds: Kinds,
 }
 
 impl Pipeline {
     fn of(stages: Vec<Box<dyn Stage>>) -> Self {
-        Self { stages: stages.into_iter().map(|stage| Placed { kinds: stage.kinds(), stage }).collect() }
+        let stages: Vec<_> = stages.into_iter().map(|stage| Placed { kinds: stage.kinds(), stage }).collect();
+        let kinds = stages.iter().fold(Kinds::default(), |all, placed| all.and(placed.kinds));
+        Self { stages, kinds }
     }
 
-    /// Whether every event passes as it is.
-    pub fn is_empty(&self) -> bool {
-        self.stages.is_empty()
+    /// The events that some stage has to see. The others need not be handed in.
+    pub fn kinds(&self) -> Kinds {
+        self.kinds
     }
 
     /// Takes one event of the agent's.

@@ -8,7 +8,7 @@ use super::{
     proto::{self, Arm, Losses},
     sse,
 };
-use crate::agui::{Event, EventKind};
+use crate::agui::{Event, EventKind, Kinds};
 
 /// One thing that was read.
 #[derive(Clone, Debug)]
@@ -44,8 +44,10 @@ enum Wire {
     Sse(sse::Decoder),
     Protobuf {
         frames: proto::Decoder,
-        /// Whether someone will want the JSON of every event.
-        texts: bool,
+        /// The events of which someone will want the JSON.
+        texts: Kinds,
+        /// Whether all of them become JSON, so that what has none cannot go on.
+        to_json: bool,
     },
 }
 
@@ -57,10 +59,10 @@ impl Reader {
 
     /// A reader of protobuf frames of at most `limit` bytes.
     ///
-    /// `texts`: the JSON of every event is wanted, for a stage or for a client of SSE. Else only events that the
-    /// gateway reads itself are decoded; the others are known by their kind and their frame.
-    pub fn protobuf(limit: usize, texts: bool) -> Self {
-        Self { wire: Wire::Protobuf { frames: proto::Decoder::new(limit), texts } }
+    /// `texts`: of these events the JSON is wanted, for a stage; `to_json`: of every event, for a client of SSE. Else only
+    /// events that the gateway reads itself are decoded; the others are known by their kind and their frame.
+    pub fn protobuf(limit: usize, texts: Kinds, to_json: bool) -> Self {
+        Self { wire: Wire::Protobuf { frames: proto::Decoder::new(limit), texts, to_json } }
     }
 
     /// Takes the next bytes; those before should have been read to their end.
@@ -80,9 +82,9 @@ impl Reader {
     pub fn next(&mut self) -> Result<Option<Item>, Unreadable> {
         match &mut self.wire {
             Wire::Sse(decoder) => decoder.next().map(|frame| frame.map(of_sse)).map_err(|_| Unreadable::TooLarge),
-            Wire::Protobuf { frames, texts } => {
+            Wire::Protobuf { frames, texts, to_json } => {
                 let Some(frame) = frames.next().map_err(|_| Unreadable::TooLarge)? else { return Ok(None) };
-                of_protobuf(frame, *texts).map(Some)
+                of_protobuf(frame, *texts, *to_json).map(Some)
             }
         }
     }
@@ -114,15 +116,21 @@ fn of_sse(frame: sse::Frame) -> Item {
     Item::Event { event: Event::new(frame.data, wired), losses: Losses::NONE }
 }
 
-fn of_protobuf(frame: proto::Frame, texts: bool) -> Result<Item, Unreadable> {
+fn of_protobuf(frame: proto::Frame, texts: Kinds, to_json: bool) -> Result<Item, Unreadable> {
     let kind = match proto::arm(&frame.message) {
         Arm::Known(kind) => kind,
         Arm::Malformed => return Err(Unreadable::Malformed),
-        Arm::Empty if texts => return Ok(Item::Left("empty_frame")),
-        Arm::Unknown if texts => return Ok(Item::Left("unknown_arm")),
-        Arm::Empty | Arm::Unknown => EventKind::Other,
+        Arm::Empty if to_json => return Ok(Item::Left("empty_frame")),
+        Arm::Unknown if to_json => return Ok(Item::Left("unknown_arm")),
+        Arm::Empty | Arm::Unknown => {
+            return Ok(Item::Event {
+                event: Event::unread(EventKind::Other, Some((Encoding::Protobuf, frame.whole))),
+                losses: Losses::NONE,
+            });
+        }
     };
     let wired = Some((Encoding::Protobuf, frame.whole));
+    let texts = to_json || texts.contains(kind);
     if !texts && !is_read_by_the_gateway(kind) {
         return Ok(Item::Event { event: Event::unread(kind, wired), losses: Losses::NONE });
     }

@@ -77,7 +77,7 @@ async fn a_coded_input_is_decoded_only_where_it_has_to_be_read() {
     }
     let current = Gateway::before(&agent);
     let body = coded(&CODINGS[0], &[MODERN]).concat();
-    current.ask(request("content-encoding: gzip\r\n", &body)).await;
+    let _client = current.ask(request("content-encoding: gzip\r\n", &body)).await;
     let (_, head, arrived) = agent.request().await;
     assert_eq!((head.header("content-encoding"), arrived), (Some("gzip"), body));
 }

@@ -38,6 +38,13 @@ pub struct Policy {
     pub limit: usize,
 }
 
+impl Policy {
+    /// Whether it ever changes a stream, rather than only watching it.
+    pub fn acts(&self) -> bool {
+        self.compact || self.on_mismatch != OnMismatch::Forward
+    }
+}
+
 /// What becomes of a well-formed delta that does not apply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnMismatch {
