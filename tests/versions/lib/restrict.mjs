@@ -67,7 +67,7 @@ function asListed(view, facts) {
 /** Several runs of a stream as one: it begins with the first and ends with the last. */
 function oneRun(view) {
   const begun = view.runs.filter(run => run.runId), rest = view.runs.filter(run => !run.runId);
-  if (begun.length > 1) view.runs = [{ ...less(begun.at(-1), 'parentRunId'), runId: begun[0].runId }, ...rest];
+  if (begun.length > 1) view.runs = [{ ...begun.at(-1), ...pick(begun[0], ['threadId', 'runId']) }, ...rest];
 }
 
 /** Steps of which no two are open: those inside another are left out. */
@@ -106,8 +106,10 @@ const TABLE = [
     both: each((one, facts) => one.role === 'reasoning' && facts.thinking ? { ...less(one, 'metadata'), id: 'made up' } : one) },
   { below: 37, why: 'a streamed text is the assistant\'s (§2 0.0.37, §3.12)',
     wanted: each((one, facts) => facts.others.has(one.id) && !facts.listed.has(one.id) ? undefined : one) },
+  { below: 30, why: 'no TOOL_CALL_RESULT: what tools say is left out unless a snapshot says it (§2 0.0.30, §3.10)',
+    wanted: each((one, facts) => facts.results.has(one.id) && !facts.listed.has(one.id) ? undefined : one) },
   { below: 41, why: 'no activities (§2 0.0.41)', wanted: each(one => one.role === 'activity' ? undefined : one) },
-  { below: 45, why: 'no reasoning messages (§2 0.0.45, §3.5)', wanted: each(one => one.role === 'reasoning' ? undefined : one) },
+  { below: 45, why: 'no reasoning messages in snapshots (§2 0.0.45, §3.13)', wanted: each(one => one.role === 'reasoning' ? undefined : one) },
   { from: 46, below: 58, why: 'an activity that a snapshot left out stays beside the new ones (§2 0.0.58)',
     both: each((one, facts) => facts.stale.activity.has(one.id) ? undefined : one) },
   { from: 50, below: 57, why: 'reasoning that a snapshot left out stays beside the new one (§2 0.0.57)',
@@ -147,10 +149,21 @@ const UNREAD = [
     of: events => events.filter(event => event.type !== 'STATE_SNAPSHOT' || event.snapshot) },
   { below: V1, why: 'a change with an unknown operation is refused whole (§4.5)',
     of: events => events.filter(event => event.type !== 'STATE_DELTA' || event.delta.every(one => OPERATIONS.includes(one.op))) },
+  { below: 45, why: 'no reasoning, so none that takes the text of its identifier (§1.4, §2 0.0.45)',
+    of: events => events.filter(event => !/^(REASONING|THINKING)_/.test(event.type)) },
   { below: 41, why: 'the input that RUN_STARTED repeats is stripped (§2 0.0.41)',
     of: events => events.map(event => event.type === 'RUN_STARTED' ? less(event, 'input') : event) },
 ];
 const OPERATIONS = ['add', 'remove', 'replace', 'move', 'copy', 'test'];
+
+/** The only runs that may be rejected: nothing that a version reads comes before or after what ends them. */
+const REJECTED = [
+  { below: 34, why: 'a run without any message or state is rejected, also one that is only RUN_ERROR (§1.5)',
+    is: (error, facts) => facts.errorFirst && /^no elements in sequence/.test(error) },
+];
+
+/** Whether `version` may reject a run like this. */
+export const mayReject = (error, version, facts) => REJECTED.some(line => applies(line, version) && line.is(error, facts));
 
 const applies = (line, version) => number(version) < line.below && number(version) >= (line.from ?? 0);
 
@@ -161,10 +174,11 @@ export const readBy = (version, events) =>
 /** What the table has to know of a stream. */
 export function factsOf(events) {
   const facts = {
-    /** Streamed texts that are not the assistant's, streamed texts with a name, messages of snapshots, of the last one. */
-    others: new Set(), named: new Set(), listed: new Set(), order: [], snapshot: events.some(event => event.type === 'MESSAGES_SNAPSHOT'),
+    /** Streamed texts that are not the assistant's or have a name, streamed results, messages of all snapshots, of the last. */
+    others: new Set(), named: new Set(), results: new Set(), listed: new Set(), order: [], snapshot: events.some(event => event.type === 'MESSAGES_SNAPSHOT'),
     /** Messages that a snapshot with newer ones of their role left out. */
     stale: { activity: new Set(), reasoning: new Set() },
+    errorFirst: events[0].type === 'RUN_ERROR',
     thinking: events.some(event => event.type.startsWith('THINKING_')),
     /** Whether only an agent from before 1.0 says this. */
     retired: /"type":"(THINKING_|binary")/.test(JSON.stringify(events)),
@@ -176,6 +190,8 @@ export function factsOf(events) {
       if (event.name) facts.named.add(event.messageId);
     } else if (event.type.startsWith('REASONING_MESSAGE_')) {
       streamed.reasoning.add(event.messageId);
+    } else if (event.type === 'TOOL_CALL_RESULT') {
+      facts.results.add(event.messageId);
     } else if (event.type === 'ACTIVITY_SNAPSHOT') {
       streamed.activity.add(event.messageId);
     } else if (event.type === 'MESSAGES_SNAPSHOT') {
@@ -205,7 +221,7 @@ export function shown(view, version, facts) {
 }
 
 /** The table as text, one line each. */
-export const reasons = () => [...TABLE, ...UNREAD].map(({ from, below, why }) => {
+export const reasons = () => [...TABLE, ...UNREAD, ...REJECTED].map(({ from, below, why }) => {
   const name = n => n === V1 ? '1.0.0' : `0.0.${n}`;
   return `${from ? `${name(from)} to ` : ''}${below === ALL ? 'all' : `before ${name(below)}`}: ${why}`;
 });
