@@ -163,8 +163,8 @@ for (const [version, knows] of Object.entries(RELEASES)) {
         const seen = await agents[version].seen(input.runId);
         // Nothing is converted between two of one version, so what client 1.0.0 keeps to itself gets through there.
         assert.deepEqual(seen.messages.map(plain), what === 'little' ? [] : read(knows, { activity: version === '1.0.0' }), what);
-        assert.deepEqual(seen.tools.map(tool => tool.name), (input.tools ?? []).map(tool => tool.name), what);
-        assert.deepEqual(seen.context, input.context ?? [], what);
+        assert.deepEqual((seen.tools ?? []).map(tool => tool.name), (input.tools ?? []).map(tool => tool.name), what);
+        assert.deepEqual(seen.context ?? [], input.context ?? [], what);
       }
     });
   });
