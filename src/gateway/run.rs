@@ -264,17 +264,22 @@ impl Story {
 
     /// Whether the client takes any answer for a stream, whatever its status: the first ones do.
     fn ignores_status(&self) -> bool {
-        self.client_version().is_some_and(|version| version < agui::Version::npm(38))
+        self.client_version().is_some_and(|version| version < STATUS)
     }
 
-    /// Answers with a stream of one `RUN_ERROR`; clients that ignore the status also need a run that it ends.
+    /// The beginning of the run that was asked for, for clients before `version`, which read no failure without it.
+    fn run_started(&self, version: agui::Version) -> Option<Event> {
+        let run = self.intake.run().filter(|_| self.client_version().is_some_and(|client| client < version))?;
+        let id = |text: Option<Text>| text.map(|text| text.value).unwrap_or_default();
+        Some(Event::run_started(&id(run.thread_id), &id(run.run_id)))
+    }
+
+    /// Answers with a stream of one `RUN_ERROR`.
     fn error_stream(&self, code: Code, outcome: Outcome, endpoint: Option<Arc<str>>) -> Response<Body> {
         let to = self.agreed().map_or(Encoding::Sse, |agreed| agreed.answer(Encoding::Sse));
-        let parts = self.parts(Source::Empty, true, endpoint, Encoding::Sse, to);
-        let id = |text: Option<Text>| text.map(|text| text.value).unwrap_or_default();
-        let run = self.intake.run().filter(|_| self.ignores_status());
-        let started = run.map(|run| Event::run_started(&id(run.thread_id), &id(run.run_id)));
-        let mut response = Response::new(Body::stream(EventStream::of_error(parts, started, code, outcome)));
+        let mut parts = self.parts(Source::Empty, true, endpoint, Encoding::Sse, to);
+        parts.started = self.run_started(STATUS);
+        let mut response = Response::new(Body::stream(EventStream::of_error(parts, code, outcome)));
         headers::of_run(response.headers_mut(), to.media_type());
         response
     }
@@ -293,6 +298,7 @@ impl Story {
             Encoding::Protobuf => (Writer::Protobuf(peers.client), None),
         };
         Parts {
+            started: self.run_started(agui::Version::npm(34)),
             source,
             is_run,
             frame_limit: config.limits.frame,
@@ -386,6 +392,9 @@ impl Drop for Waiting<'_> {
         }
     }
 }
+
+/// From this release on clients look at the status of an answer.
+const STATUS: agui::Version = agui::Version::npm(38);
 
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");

@@ -56,6 +56,8 @@ pub struct Parts {
     pub announces: bool,
     /// What the run's input lost on its way to the agent.
     pub input_losses: Vec<&'static str>,
+    /// What has to be before a `RUN_ERROR` that comes first, for clients that know none without a run.
+    pub started: Option<Event>,
     /// What a stream without a terminal event ends with.
     pub truncated: Fault,
     /// The clocks.
@@ -82,6 +84,7 @@ pub struct EventStream {
     conversions: Conversions,
     out: Batch,
     life: Life,
+    started: Option<Event>,
     truncated: Fault,
     timers: Timers,
     alarm: Alarm,
@@ -134,6 +137,7 @@ impl EventStream {
             conversions: Conversions::new(parts.peers, parts.announces, &parts.input_losses),
             out: Batch::new(),
             life: Life::default(),
+            started: parts.started,
             truncated: parts.truncated,
             timers: parts.timers,
             alarm: Alarm::default(),
@@ -149,14 +153,10 @@ impl EventStream {
         stream
     }
 
-    /// A stream of one `RUN_ERROR`, in place of an answer that is none, after a `RUN_STARTED` if there has to be one.
-    pub fn of_error(parts: Parts, started: Option<Event>, code: Code, outcome: Outcome) -> Box<Self> {
+    /// A stream of one `RUN_ERROR`, in place of an answer that is none.
+    pub fn of_error(parts: Parts, code: Code, outcome: Outcome) -> Box<Self> {
         let mut stream = Self::new(parts);
-        let at = Instant::now();
-        if let Some(started) = started {
-            stream.pipeline.event(started, at, &mut stream.sink);
-        }
-        stream.stop(End::Stopped, Some((code, outcome)), at);
+        stream.stop(End::Stopped, Some((code, outcome)), Instant::now());
         stream
     }
 
@@ -284,11 +284,22 @@ impl EventStream {
             }
             self.conversions.run_started(declared);
         }
+        self.begin_with(event.kind(), at);
         if !self.pipeline.kinds().contains(event.kind()) {
             return self.send(&event, at);
         }
         self.pipeline.event(event, at, &mut self.sink);
         self.send_what_came_out(at);
+    }
+
+    /// An event of this kind comes next; if it is the first one, what has to be before it is sent.
+    fn begin_with(&mut self, kind: EventKind, at: Instant) {
+        if let Some(started) = self.started.take()
+            && kind == EventKind::RunError
+        {
+            self.pipeline.event(started, at, &mut self.sink);
+            self.send_what_came_out(at);
+        }
     }
 
     fn send_what_came_out(&mut self, at: Instant) {
@@ -352,15 +363,19 @@ impl EventStream {
     fn stop(&mut self, how: End, error: Option<(Code, Outcome)>, at: Instant) {
         self.source = None;
         self.phase = Phase::Over;
+        // Only then it is known whether an end is owed: a stage may have held the agent's.
+        self.pipeline.end(how, at, &mut self.sink);
+        self.send_what_came_out(at);
         if let Some((code, outcome)) = error
             && self.life.owes_an_end()
         {
             self.tally.stopped(code, outcome);
             let event = Event::run_error(code.message(), code.as_str());
+            self.begin_with(event.kind(), at);
             self.pipeline.event(event, at, &mut self.sink);
+            self.pipeline.end(how, at, &mut self.sink);
+            self.send_what_came_out(at);
         }
-        self.pipeline.end(how, at, &mut self.sink);
-        self.send_what_came_out(at);
     }
 
     /// Does what is due. `read_at`: bytes came just now, at this time.

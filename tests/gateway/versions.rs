@@ -134,7 +134,7 @@ async fn clients_that_ignore_the_status_get_a_run_that_fails() {
     let gone = agent.url();
     drop(agent);
     let gateway = Gateway::start(&format!(
-        "[agents.bot]\nurl = \"{gone}\"\n[[routes]]\nagent = \"bot\"\nclient_version = \"0.0.30\""
+        "[agents.bot]\nurl = \"{gone}\"\n[[routes]]\nagent = \"bot\"\nclient_version = \"0.0.34\""
     ));
     let mut client = gateway.ask(post("/")).await;
     assert_eq!(client.head().await.status(), 200);

@@ -24,7 +24,7 @@ const { startReplayAgent } = await import('../clients/lib/replay-agent.mjs');
 const { frame } = await import('../clients/lib/sse.mjs');
 const { CLIENTS, concurrently, startClient } = await import('./lib/client.mjs');
 const { configOf } = await import('./lib/config.mjs');
-const { factsOf, mayReject, readBy, reasons, restrict, shown } = await import('./lib/restrict.mjs');
+const { factsOf, readBy, reasons, restrict, shown } = await import('./lib/restrict.mjs');
 const { isEnded, streams } = await import('./lib/streams.mjs');
 const { difference, viewOf } = await import('./lib/view.mjs');
 
@@ -86,7 +86,7 @@ async function through(version) {
     const facts = factsOf(stream.events);
     const url = gateway ? `${gateway.url}${version}${facts.retired ? '/old' : ''}` : agent.url;
     const view = viewOf(await client.run({ ...stream.job, url, headers: { 'x-script': stream.name } }));
-    if (view.error) return { stream, failure: mayReject(view.error, version, facts) ? null : `rejected: ${view.error}` };
+    if (view.error) return { stream, failure: `rejected: ${view.error}` };
     const wanted = restrict(references.get(key(stream, version)), version, facts);
     const failure = difference(wanted, shown(view, version, facts));
     return { stream, failure };

@@ -268,7 +268,7 @@ const STOP: &str = r#"{"type":"THINKING_TEXT_MESSAGE_END"}"#;
 const TEXT: &str = r#"{"type":"TEXT_MESSAGE_START","messageId":"m"}"#;
 
 #[test]
-fn a_block_of_thinking_is_one_reasoning_message() {
+fn a_block_of_thinking_is_a_span_with_its_messages() {
     let once = ["S_START #1", "M_START #1", "M_CONTENT #1 hm", "M_END #1", "S_END #1"];
     let again = once.map(|text| text.replace("#1", "#2"));
     let end = ["RUN_FINISHED -"];
@@ -282,7 +282,10 @@ fn a_block_of_thinking_is_one_reasoning_message() {
         (vec![OPEN, CLOSE], vec!["S_START #1", "S_END #1"]),
         (vec![STOP, CLOSE], vec![]),
         (vec![OPEN, SAY, r#"{"type":"RUN_ERROR","message":"m"}"#], [&once[..3], &["RUN_ERROR -"]].concat()),
-        (vec![OPEN, BEGIN, SAY, STOP, BEGIN, SAY, STOP, CLOSE], [&once[..4], &once[1..4], &once[4..]].concat()),
+        (
+            vec![OPEN, BEGIN, SAY, STOP, BEGIN, SAY, STOP, CLOSE],
+            [&once[..4], &["M_START #2", "M_CONTENT #2 hm", "M_END #2"], &once[4..]].concat(),
+        ),
     ] {
         assert_eq!(short(&run(&list).0), expected, "{list:?}");
     }

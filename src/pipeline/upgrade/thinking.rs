@@ -1,4 +1,4 @@
-//! Thinking comes in, the reasoning that it is called today goes out, each block a span with one message. Thinking has
+//! Thinking comes in, the reasoning that it is called today goes out, each block a span with its messages. Thinking has
 //! no identifiers; they are made here of the run's, so that no other run of the thread has the same, and without clock
 //! or chance. What is not opened or closed is, as late as it can be.
 
@@ -35,17 +35,26 @@ pub(super) struct Thinking {
 struct Block {
     /// The `subagentRunId` of who thinks, as it was spelled.
     tag: Option<Vec<u8>>,
-    /// The identifier of span and message, as a JSON string.
+    /// The identifier of the span and of its first message, as a JSON string.
     id: Vec<u8>,
+    /// That of its last message, once there is one.
+    message_id: Option<Vec<u8>>,
     /// Whether the agent opened the span, and so will close it.
     announced: bool,
+    /// Whether its last message is open.
     message: bool,
 }
 
 impl Block {
+    /// The identifier that an event of this name bears.
+    fn id_of(&self, name: &str) -> &[u8] {
+        let in_message = name.starts_with("REASONING_MESSAGE");
+        self.message_id.as_ref().filter(|_| in_message).unwrap_or(&self.id)
+    }
+
     fn made(&self, name: &str, more: &str) -> Event {
         let mut text = format!("{{\"type\":\"{name}\",\"messageId\":").into_bytes();
-        text.extend_from_slice(&self.id);
+        text.extend_from_slice(self.id_of(name));
         text.extend_from_slice(more.as_bytes());
         if let Some(tag) = &self.tag {
             text.extend_from_slice(b",\"subagentRunId\":");
@@ -69,7 +78,7 @@ impl Block {
     /// The agent's own event under its name of today, every other member as it was.
     fn renamed(&self, event: &Event, name: &str, more: &str) -> Event {
         let mut head = format!("\"type\":\"{name}\",\"messageId\":").into_bytes();
-        head.extend_from_slice(&self.id);
+        head.extend_from_slice(self.id_of(name));
         head.extend_from_slice(more.as_bytes());
         let renamed = event.edited(|member| {
             if member.is("type") {
@@ -164,13 +173,14 @@ impl Thinking {
                     }
                 };
                 block.close_message(at, out);
+                self.open_message(&mut block);
                 out.send(block.renamed(&event, "REASONING_MESSAGE_START", ROLE), at);
-                block.message = true;
                 Some(block)
             }
             EventKind::ThinkingTextMessageContent => {
                 let mut block = open.unwrap_or_else(|| self.opened(tag, at, out));
-                if !std::mem::replace(&mut block.message, true) {
+                if !block.message {
+                    self.open_message(&mut block);
                     out.send(block.made("REASONING_MESSAGE_START", ROLE), at);
                 }
                 out.send(block.renamed(&event, "REASONING_MESSAGE_CONTENT", ""), at);
@@ -212,9 +222,20 @@ impl Thinking {
     }
 
     fn block(&mut self, tag: Option<&[u8]>, announced: bool) -> Block {
+        Block { tag: tag.map(<[u8]>::to_vec), id: self.id(), message_id: None, announced, message: false }
+    }
+
+    /// The first message of a block has the block's identifier, each later one its own.
+    fn open_message(&mut self, block: &mut Block) {
+        let id = if block.message_id.is_none() { block.id.clone() } else { self.id() };
+        block.message_id = Some(id);
+        block.message = true;
+    }
+
+    /// Another identifier of this run, as a JSON string.
+    fn id(&mut self) -> Vec<u8> {
         self.made += 1;
-        let id = quoted(&format!("{}-reasoning-{}", self.run, self.made));
-        Block { tag: tag.map(<[u8]>::to_vec), id, announced, message: false }
+        quoted(&format!("{}-reasoning-{}", self.run, self.made))
     }
 }
 

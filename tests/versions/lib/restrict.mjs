@@ -88,6 +88,8 @@ const TABLE = [
   { below: 54, why: 'outcomes are unknown (§2 0.0.54, §3.15)', both: runs(run => less(run, 'outcome')) },
   { below: 41, why: 'the parent of a run is stripped (§2 0.0.41)', both: runs(run => less(run, 'parentRunId')) },
   { below: 37, why: 'a stream is one run (§2 0.0.37, §3.19)', wanted: oneRun },
+  { below: 34, why: 'a RUN_ERROR that comes first ends the run that was asked for (§1.5)',
+    both: (view, facts) => { if (facts.errorFirst) runs(run => less(run, 'threadId', 'runId'))(view); } },
   { below: 34, why: 'the result of a run is stripped (§2 0.0.34)', both: runs(run => less(run, 'result')) },
   { below: V1, why: 'usage is unknown before 0.0.58 and has fewer members before 1.0.0 (§2)', both: runs(run => less(run, 'usage')) },
   { below: ALL, why: 'a result of null and none are the same (§2 nulls, §3.23)', both: runs(run => run.result === null ? less(run, 'result') : run) },
@@ -108,6 +110,10 @@ const TABLE = [
     wanted: each((one, facts) => facts.others.has(one.id) && !facts.listed.has(one.id) ? undefined : one) },
   { below: 30, why: 'no TOOL_CALL_RESULT: what tools say is left out unless a snapshot says it (§2 0.0.30, §3.10)',
     wanted: each((one, facts) => facts.results.has(one.id) && !facts.listed.has(one.id) ? undefined : one) },
+  { from: 30, below: 34, why: 'a result after which nothing else changes the messages is read and not told (tried: 0.0.30)',
+    wanted: (view, facts) => { if (facts.lastResult) view.messages = view.messages.filter(one => one.id !== facts.lastResult); } },
+  { below: 37, why: 'a text that a snapshot leaves out while it is open ends before it and goes on behind it (§1.2)',
+    both: each((one, facts) => facts.cut.has(one.id) ? undefined : one) },
   { below: 41, why: 'no activities (§2 0.0.41)', wanted: each(one => one.role === 'activity' ? undefined : one) },
   { below: 45, why: 'no reasoning messages in snapshots (§2 0.0.45, §3.13)', wanted: each(one => one.role === 'reasoning' ? undefined : one) },
   { from: 46, below: 58, why: 'an activity that a snapshot left out stays beside the new ones (§2 0.0.58)',
@@ -156,15 +162,6 @@ const UNREAD = [
 ];
 const OPERATIONS = ['add', 'remove', 'replace', 'move', 'copy', 'test'];
 
-/** The only runs that may be rejected: nothing that a version reads comes before or after what ends them. */
-const REJECTED = [
-  { below: 34, why: 'a run without any message or state is rejected, also one that is only RUN_ERROR (§1.5)',
-    is: (error, facts) => facts.errorFirst && /^no elements in sequence/.test(error) },
-];
-
-/** Whether `version` may reject a run like this. */
-export const mayReject = (error, version, facts) => REJECTED.some(line => applies(line, version) && line.is(error, facts));
-
 const applies = (line, version) => number(version) < line.below && number(version) >= (line.from ?? 0);
 
 /** The part of a stream that `version` reads. */
@@ -178,13 +175,21 @@ export function factsOf(events) {
     others: new Set(), named: new Set(), results: new Set(), listed: new Set(), order: [], snapshot: events.some(event => event.type === 'MESSAGES_SNAPSHOT'),
     /** Messages that a snapshot with newer ones of their role left out. */
     stale: { activity: new Set(), reasoning: new Set() },
+    /** Streamed texts that were open when a snapshot left them out; the result that comes last of all messages. */
+    cut: new Set(), lastResult: null,
     errorFirst: events[0].type === 'RUN_ERROR',
     thinking: events.some(event => event.type.startsWith('THINKING_')),
     /** Whether only an agent from before 1.0 says this. */
     retired: /"type":"(THINKING_|binary")/.test(JSON.stringify(events)),
   };
   const streamed = { activity: new Set(), reasoning: new Set() };
+  const open = new Set();
   for (const event of events) {
+    if (/^(TEXT_MESSAGE|TOOL_CALL)_(START|CONTENT|ARGS|CHUNK|RESULT)|MESSAGES_SNAPSHOT/.test(event.type)) {
+      facts.lastResult = event.type === 'TOOL_CALL_RESULT' ? event.messageId : null;
+    }
+    if (event.type === 'TEXT_MESSAGE_START') open.add(event.messageId);
+    if (event.type === 'TEXT_MESSAGE_END') open.delete(event.messageId);
     if (event.type === 'TEXT_MESSAGE_START' || event.type === 'TEXT_MESSAGE_CHUNK') {
       if (event.role && event.role !== 'assistant') facts.others.add(event.messageId);
       if (event.name) facts.named.add(event.messageId);
@@ -196,6 +201,7 @@ export function factsOf(events) {
       streamed.activity.add(event.messageId);
     } else if (event.type === 'MESSAGES_SNAPSHOT') {
       facts.order = event.messages.map(one => one.id);
+      for (const id of open) if (!facts.order.includes(id)) facts.cut.add(id);
       for (const id of facts.order) facts.listed.add(id);
       for (const role of ['activity', 'reasoning']) {
         const newer = event.messages.filter(one => one.role === role).map(one => one.id);
@@ -221,7 +227,7 @@ export function shown(view, version, facts) {
 }
 
 /** The table as text, one line each. */
-export const reasons = () => [...TABLE, ...UNREAD, ...REJECTED].map(({ from, below, why }) => {
+export const reasons = () => [...TABLE, ...UNREAD].map(({ from, below, why }) => {
   const name = n => n === V1 ? '1.0.0' : `0.0.${n}`;
   return `${from ? `${name(from)} to ` : ''}${below === ALL ? 'all' : `before ${name(below)}`}: ${why}`;
 });

@@ -1,5 +1,5 @@
-//! A run comes in; if it changes neither messages nor state, a state that says nothing goes out before its finish,
-//! without which the client takes the run for failed. A run that fails is left to fail.
+//! A run comes in; if it changes neither messages nor state, a state that says nothing goes out before its end, without
+//! which the client cannot read it.
 
 use std::time::Instant;
 
@@ -11,7 +11,7 @@ use crate::{
 /// A snapshot of no state: clients of this age keep the state they have.
 const NOTHING: &str = r#"{"type":"STATE_SNAPSHOT","snapshot":null}"#;
 
-/// Lets a run that changes nothing succeed.
+/// Lets a run that changes nothing come to its end.
 #[derive(Debug, Default)]
 pub struct IdleRun {
     changed: bool,
@@ -27,13 +27,14 @@ impl Stage for IdleRun {
             EventKind::MessagesSnapshot,
             EventKind::RunStarted,
             EventKind::RunFinished,
+            EventKind::RunError,
         ])
     }
 
     fn event(&mut self, event: Event, at: Instant, out: &mut Out<'_>) {
         match event.kind() {
             EventKind::RunStarted => self.changed = false,
-            EventKind::RunFinished => {
+            EventKind::RunFinished | EventKind::RunError => {
                 if !std::mem::replace(&mut self.changed, true) {
                     out.send(Event::made(NOTHING), at);
                 }
@@ -70,7 +71,8 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_run_is_not_made_a_success() {
-        assert_eq!(through(&[START, ERROR]), [START, ERROR]);
+    fn a_failed_run_is_read_to_its_end_too() {
+        assert_eq!(through(&[START, ERROR]), [START, NOTHING, ERROR]);
+        assert_eq!(through(&[START, TEXT, ERROR]), [START, TEXT, ERROR]);
     }
 }
