@@ -110,8 +110,8 @@ const TABLE = [
     wanted: each((one, facts) => facts.others.has(one.id) && !facts.listed.has(one.id) ? undefined : one) },
   { below: 30, why: 'no TOOL_CALL_RESULT: what tools say is left out unless a snapshot says it (§2 0.0.30, §3.10)',
     wanted: each((one, facts) => facts.results.has(one.id) && !facts.listed.has(one.id) ? undefined : one) },
-  { from: 30, below: 34, why: 'a result after which nothing else changes the messages is read and not told (tried: 0.0.30)',
-    wanted: (view, facts) => { if (facts.lastResult) view.messages = view.messages.filter(one => one.id !== facts.lastResult); } },
+  { from: 30, below: 34, why: 'a result after which no message begins is read and not told (tried: 0.0.30)',
+    wanted: each((one, facts) => facts.lastResults.has(one.id) ? undefined : one) },
   { below: 37, why: 'a text that a snapshot leaves out while it is open ends before it and goes on behind it (§1.2)',
     both: each((one, facts) => facts.cut.has(one.id) ? undefined : one) },
   { below: 41, why: 'no activities (§2 0.0.41)', wanted: each(one => one.role === 'activity' ? undefined : one) },
@@ -175,19 +175,20 @@ export function factsOf(events) {
     others: new Set(), named: new Set(), results: new Set(), listed: new Set(), order: [], snapshot: events.some(event => event.type === 'MESSAGES_SNAPSHOT'),
     /** Messages that a snapshot with newer ones of their role left out. */
     stale: { activity: new Set(), reasoning: new Set() },
-    /** Streamed texts that were open when a snapshot left them out; the result that comes last of all messages. */
-    cut: new Set(), lastResult: null,
+    /** Streamed texts that were open when a snapshot left them out; the results that come after all messages. */
+    cut: new Set(), lastResults: new Set(),
     errorFirst: events[0].type === 'RUN_ERROR',
     thinking: events.some(event => event.type.startsWith('THINKING_')),
     /** Whether only an agent from before 1.0 says this. */
     retired: /"type":"(THINKING_|binary")/.test(JSON.stringify(events)),
   };
   const streamed = { activity: new Set(), reasoning: new Set() };
-  const open = new Set();
+  const open = new Set(), chunks = new Set();
   for (const event of events) {
-    if (/^(TEXT_MESSAGE|TOOL_CALL)_(START|CONTENT|ARGS|CHUNK|RESULT)|MESSAGES_SNAPSHOT/.test(event.type)) {
-      facts.lastResult = event.type === 'TOOL_CALL_RESULT' ? event.messageId : null;
-    }
+    const begun = event.type.endsWith('_CHUNK') && (event.messageId ?? event.toolCallId);
+    if (/^(TEXT_MESSAGE|TOOL_CALL)_START|MESSAGES_SNAPSHOT/.test(event.type) || (begun && !chunks.has(begun))) facts.lastResults.clear();
+    if (begun) chunks.add(begun);
+    if (event.type === 'TOOL_CALL_RESULT') facts.lastResults.add(event.messageId);
     if (event.type === 'TEXT_MESSAGE_START') open.add(event.messageId);
     if (event.type === 'TEXT_MESSAGE_END') open.delete(event.messageId);
     if (event.type === 'TEXT_MESSAGE_START' || event.type === 'TEXT_MESSAGE_CHUNK') {
