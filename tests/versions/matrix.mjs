@@ -2,18 +2,18 @@
 // No run may be rejected, and what the client shows has to be what client 1.0.0 shows of the same stream without
 // Tidegate, less what lib/restrict.mjs says that this version cannot show. Every other difference is a failure.
 //
-//   matrix.mjs [--bin PATH] [--client V] [--only TEXT] [--markdown] [--plain | --direct] [--all] [--reasons]
+//   matrix.mjs [--bin PATH] [--client V] [--only TEXT] [--markdown] [--plain | --direct | --custom] [--all] [--reasons]
 //
 // --client, --only: only these clients, only streams whose name holds this text; both may be given several times.
 // --markdown: only the table. --plain: Tidegate without versions. --direct: without Tidegate. --all: every failure.
-// --reasons: what is excused, and why.
+// --custom: what a client has no shape for is wrapped, not left out. --reasons: what is excused, and why.
 import fs from 'node:fs';
 import { parseArgs } from 'node:util';
 
 const { values: options } = parseArgs({ options: {
   bin: { type: 'string' }, client: { type: 'string', multiple: true }, only: { type: 'string', multiple: true },
   markdown: { type: 'boolean' }, plain: { type: 'boolean' }, direct: { type: 'boolean' }, all: { type: 'boolean' },
-  reasons: { type: 'boolean' },
+  reasons: { type: 'boolean' }, custom: { type: 'boolean' },
 } });
 if (options.bin) process.env.TIDEGATE_BIN = fs.realpathSync(options.bin);
 if (options.plain) process.env.PLAIN = '1';
@@ -24,7 +24,7 @@ const { startReplayAgent } = await import('../clients/lib/replay-agent.mjs');
 const { frame } = await import('../clients/lib/sse.mjs');
 const { CLIENTS, concurrently, startClient } = await import('./lib/client.mjs');
 const { configOf } = await import('./lib/config.mjs');
-const { factsOf, mayReject, readBy, reasons, restrict, shown } = await import('./lib/restrict.mjs');
+const { factsOf, readBy, reasons, restrict, shown } = await import('./lib/restrict.mjs');
 const { isEnded, streams } = await import('./lib/streams.mjs');
 const { difference, viewOf } = await import('./lib/view.mjs');
 
@@ -43,6 +43,7 @@ if (!fs.existsSync(SHARED)) say(`note: only streams of our own: no recordings at
 const agent = await startReplayAgent();
 /** One route for each client version to an agent of today, and one to an agent that still speaks retired shapes. */
 const config = configOf({
+  unrepresentable: options.custom ? 'custom' : '',
   agents: { current: { url: agent.url }, old: { url: agent.url, version: '0.0.44' } },
   routes: clients.flatMap(client => [{ path: client, agent: 'current', client }, { path: `${client}/old`, agent: 'old', client }]),
 });
@@ -86,7 +87,7 @@ async function through(version) {
     const facts = factsOf(stream.events);
     const url = gateway ? `${gateway.url}${version}${facts.retired ? '/old' : ''}` : agent.url;
     const view = viewOf(await client.run({ ...stream.job, url, headers: { 'x-script': stream.name } }));
-    if (view.error) return { stream, failure: mayReject(view.error, version, facts) ? null : `rejected: ${view.error}` };
+    if (view.error) return { stream, failure: `rejected: ${view.error}` };
     const wanted = restrict(references.get(key(stream, version)), version, facts);
     const failure = difference(wanted, shown(view, version, facts));
     return { stream, failure };

@@ -88,6 +88,8 @@ const TABLE = [
   { below: 54, why: 'outcomes are unknown (§2 0.0.54, §3.15)', both: runs(run => less(run, 'outcome')) },
   { below: 41, why: 'the parent of a run is stripped (§2 0.0.41)', both: runs(run => less(run, 'parentRunId')) },
   { below: 37, why: 'a stream is one run (§2 0.0.37, §3.19)', wanted: oneRun },
+  { below: 34, why: 'a RUN_ERROR that comes first ends the run that was asked for (§1.5)',
+    both: (view, facts) => { if (facts.errorFirst) runs(run => less(run, 'threadId', 'runId'))(view); } },
   { below: 34, why: 'the result of a run is stripped (§2 0.0.34)', both: runs(run => less(run, 'result')) },
   { below: V1, why: 'usage is unknown before 0.0.58 and has fewer members before 1.0.0 (§2)', both: runs(run => less(run, 'usage')) },
   { below: ALL, why: 'a result of null and none are the same (§2 nulls, §3.23)', both: runs(run => run.result === null ? less(run, 'result') : run) },
@@ -108,6 +110,8 @@ const TABLE = [
     wanted: each((one, facts) => facts.others.has(one.id) && !facts.listed.has(one.id) ? undefined : one) },
   { below: 30, why: 'no TOOL_CALL_RESULT: what tools say is left out unless a snapshot says it (§2 0.0.30, §3.10)',
     wanted: each((one, facts) => facts.results.has(one.id) && !facts.listed.has(one.id) ? undefined : one) },
+  { below: 37, why: 'a text is closed before a snapshot: what follows is one of its own, also where the snapshot left it out (§3.17)',
+    both: each((one, facts) => facts.orphans.has(one.id) ? undefined : one) },
   { below: 41, why: 'no activities (§2 0.0.41)', wanted: each(one => one.role === 'activity' ? undefined : one) },
   { below: 45, why: 'no reasoning messages in snapshots (§2 0.0.45, §3.13)', wanted: each(one => one.role === 'reasoning' ? undefined : one) },
   { from: 46, below: 58, why: 'an activity that a snapshot left out stays beside the new ones (§2 0.0.58)',
@@ -156,15 +160,6 @@ const UNREAD = [
 ];
 const OPERATIONS = ['add', 'remove', 'replace', 'move', 'copy', 'test'];
 
-/** The only runs that may be rejected: nothing that a version reads comes before or after what ends them. */
-const REJECTED = [
-  { below: 34, why: 'a run without any message or state is rejected, also one that is only RUN_ERROR (§1.5)',
-    is: (error, facts) => facts.errorFirst && /^no elements in sequence/.test(error) },
-];
-
-/** Whether `version` may reject a run like this. */
-export const mayReject = (error, version, facts) => REJECTED.some(line => applies(line, version) && line.is(error, facts));
-
 const applies = (line, version) => number(version) < line.below && number(version) >= (line.from ?? 0);
 
 /** The part of a stream that `version` reads. */
@@ -176,6 +171,8 @@ export function factsOf(events) {
   const facts = {
     /** Streamed texts that are not the assistant's or have a name, streamed results, messages of all snapshots, of the last. */
     others: new Set(), named: new Set(), results: new Set(), listed: new Set(), order: [], snapshot: events.some(event => event.type === 'MESSAGES_SNAPSHOT'),
+    /** Texts that a snapshot left out while they were open. */
+    orphans: new Set(),
     /** Messages that a snapshot with newer ones of their role left out. */
     stale: { activity: new Set(), reasoning: new Set() },
     errorFirst: events[0].type === 'RUN_ERROR',
@@ -183,8 +180,10 @@ export function factsOf(events) {
     /** Whether only an agent from before 1.0 says this. */
     retired: /"type":"(THINKING_|binary")/.test(JSON.stringify(events)),
   };
-  const streamed = { activity: new Set(), reasoning: new Set() };
+  const open = new Set(), streamed = { activity: new Set(), reasoning: new Set() };
   for (const event of events) {
+    if (event.type === 'TEXT_MESSAGE_START') open.add(event.messageId);
+    if (event.type === 'TEXT_MESSAGE_END') open.delete(event.messageId);
     if (event.type === 'TEXT_MESSAGE_START' || event.type === 'TEXT_MESSAGE_CHUNK') {
       if (event.role && event.role !== 'assistant') facts.others.add(event.messageId);
       if (event.name) facts.named.add(event.messageId);
@@ -197,6 +196,7 @@ export function factsOf(events) {
     } else if (event.type === 'MESSAGES_SNAPSHOT') {
       facts.order = event.messages.map(one => one.id);
       for (const id of facts.order) facts.listed.add(id);
+      for (const id of open) if (!facts.order.includes(id)) facts.orphans.add(id);
       for (const role of ['activity', 'reasoning']) {
         const newer = event.messages.filter(one => one.role === role).map(one => one.id);
         if (newer.length) for (const id of streamed[role]) if (!newer.includes(id)) facts.stale[role].add(id);
@@ -221,7 +221,7 @@ export function shown(view, version, facts) {
 }
 
 /** The table as text, one line each. */
-export const reasons = () => [...TABLE, ...UNREAD, ...REJECTED].map(({ from, below, why }) => {
+export const reasons = () => [...TABLE, ...UNREAD].map(({ from, below, why }) => {
   const name = n => n === V1 ? '1.0.0' : `0.0.${n}`;
   return `${from ? `${name(from)} to ` : ''}${below === ALL ? 'all' : `before ${name(below)}`}: ${why}`;
 });
