@@ -117,11 +117,12 @@ for (const { version, results, unhandled } of table) {
 }
 if (code !== 0) { say(`✗ the gateway ended with ${code}, not with 0`); failed += 1; }
 
+// Clients as columns fit a screen.
+const flipped = head.map((name, at) => [name, ...rows.map(row => row[at])]);
 if (options.markdown) {
-  console.log([head, head.map(() => '---'), ...rows].map(cells => `| ${cells.join(' | ')} |`).join('\n'));
+  const [first, ...rest] = flipped;
+  console.log([first, first.map(() => '---'), ...rest].map(cells => `| ${cells.join(' | ')} |`).join('\n'));
 } else {
-  // Clients as columns fit a screen.
-  const flipped = head.map((name, at) => [name, ...rows.map(row => row[at])]);
   const widths = flipped[0].map((_, at) => Math.max(...flipped.map(row => row[at].length)));
   console.log(flipped.map(row => row.map((cell, at) => at ? cell.padStart(widths[at]) : cell.padEnd(widths[at])).join('  ')).join('\n'));
   const runs = table.reduce((sum, { results }) => sum + results.length, 0);
