@@ -2,18 +2,18 @@
 // No run may be rejected, and what the client shows has to be what client 1.0.0 shows of the same stream without
 // Tidegate, less what lib/restrict.mjs says that this version cannot show. Every other difference is a failure.
 //
-//   matrix.mjs [--bin PATH] [--client V] [--only TEXT] [--markdown] [--plain | --direct] [--all] [--reasons]
+//   matrix.mjs [--bin PATH] [--client V] [--only TEXT] [--markdown] [--plain | --direct | --custom] [--all] [--reasons]
 //
 // --client, --only: only these clients, only streams whose name holds this text; both may be given several times.
 // --markdown: only the table. --plain: Tidegate without versions. --direct: without Tidegate. --all: every failure.
-// --reasons: what is excused, and why.
+// --custom: what a client has no shape for is wrapped, not left out. --reasons: what is excused, and why.
 import fs from 'node:fs';
 import { parseArgs } from 'node:util';
 
 const { values: options } = parseArgs({ options: {
   bin: { type: 'string' }, client: { type: 'string', multiple: true }, only: { type: 'string', multiple: true },
   markdown: { type: 'boolean' }, plain: { type: 'boolean' }, direct: { type: 'boolean' }, all: { type: 'boolean' },
-  reasons: { type: 'boolean' },
+  reasons: { type: 'boolean' }, custom: { type: 'boolean' },
 } });
 if (options.bin) process.env.TIDEGATE_BIN = fs.realpathSync(options.bin);
 if (options.plain) process.env.PLAIN = '1';
@@ -43,6 +43,7 @@ if (!fs.existsSync(SHARED)) say(`note: only streams of our own: no recordings at
 const agent = await startReplayAgent();
 /** One route for each client version to an agent of today, and one to an agent that still speaks retired shapes. */
 const config = configOf({
+  unrepresentable: options.custom ? 'custom' : '',
   agents: { current: { url: agent.url }, old: { url: agent.url, version: '0.0.44' } },
   routes: clients.flatMap(client => [{ path: client, agent: 'current', client }, { path: `${client}/old`, agent: 'old', client }]),
 });
@@ -116,11 +117,12 @@ for (const { version, results, unhandled } of table) {
 }
 if (code !== 0) { say(`✗ the gateway ended with ${code}, not with 0`); failed += 1; }
 
+// Clients as columns fit a screen.
+const flipped = head.map((name, at) => [name, ...rows.map(row => row[at])]);
 if (options.markdown) {
-  console.log([head, head.map(() => '---'), ...rows].map(cells => `| ${cells.join(' | ')} |`).join('\n'));
+  const [first, ...rest] = flipped;
+  console.log([first, first.map(() => '---'), ...rest].map(cells => `| ${cells.join(' | ')} |`).join('\n'));
 } else {
-  // Clients as columns fit a screen.
-  const flipped = head.map((name, at) => [name, ...rows.map(row => row[at])]);
   const widths = flipped[0].map((_, at) => Math.max(...flipped.map(row => row[at].length)));
   console.log(flipped.map(row => row.map((cell, at) => at ? cell.padStart(widths[at]) : cell.padEnd(widths[at])).join('  ')).join('\n'));
   const runs = table.reduce((sum, { results }) => sum + results.length, 0);

@@ -38,7 +38,7 @@ const run = (command, args, env = {}) => new Promise(done => {
 function sign(name, report, reasons) {
   if (name === 'error') {
     const told = report.runErrors.some(text => /fail|error/i.test(text));
-    return told && !report.error ? 'ok' : told ? '~' : '✗';
+    return told && !report.error ? 'ok' : told || (report.runErrors.length && !report.error) ? '~' : '✗';
   }
   if (report.error || report.runErrors.length || report.first?.error) return '✗';
   const there = {

@@ -9,14 +9,15 @@ const plain = Boolean(process.env.PLAIN);
 
 /**
  * `agents`: `{ name: { url, version } }`, `routes`: `[{ path, agent, client }]`; a version that is absent is not
- * configured.
+ * configured. `unrepresentable`: what becomes of events that a client has no shape for.
  */
-export function configOf({ agents, routes, guard = '' }) {
+export function configOf({ agents, routes, guard = '', unrepresentable = '' }) {
   const key = (name, value) => value && !plain ? `${name} = "${value}"\n` : '';
   return [
     'listen = "{listen}"\n[admin]\nlisten = "{admin}"\n',
     ...Object.entries(agents).map(([name, { url, version }]) => `[agents."${name}"]\nurl = "${url}"\n${key('version', version)}`),
     ...routes.map(({ path, agent, client }) =>
-      `[[routes]]\npath = "/${path}"\nagent = "${agent}"\n${key('client_version', client)}${key('guard', guard)}`),
+      `[[routes]]\npath = "/${path}"\nagent = "${agent}"\n${key('client_version', client)}${key('guard', guard)}`
+      + (unrepresentable && !plain ? `downgrade = { unrepresentable = "${unrepresentable}" }\n` : '')),
   ].join('');
 }

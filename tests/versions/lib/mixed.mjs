@@ -123,6 +123,15 @@ export const mixed = () => [
     ],
   },
   {
+    // The snapshot comes in the middle of the text that it holds.
+    name: 'a snapshot that holds the open text',
+    events: [
+      started(), say('m1'), text('m1', 'One '),
+      { type: 'MESSAGES_SNAPSHOT', messages: [{ id: 'u1', role: 'user', content: 'Go on' }, { id: 'm1', role: 'assistant', content: 'One ' }] },
+      text('m1', 'two '), { type: 'STATE_SNAPSHOT', snapshot: { at: 2 } }, text('m1', 'three'), said('m1'), ...message('m2', 'Bye'), finished(),
+    ],
+  },
+  {
     name: 'an interrupt',
     events: [
       started(), ...message('m1', 'May I?'), call('c1', 'pay', { parentMessageId: 'm1' }), args('c1', '{"chf":5}'), called('c1'),

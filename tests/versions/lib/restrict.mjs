@@ -110,10 +110,8 @@ const TABLE = [
     wanted: each((one, facts) => facts.others.has(one.id) && !facts.listed.has(one.id) ? undefined : one) },
   { below: 30, why: 'no TOOL_CALL_RESULT: what tools say is left out unless a snapshot says it (§2 0.0.30, §3.10)',
     wanted: each((one, facts) => facts.results.has(one.id) && !facts.listed.has(one.id) ? undefined : one) },
-  { from: 30, below: 34, why: 'a result after which no message begins is read and not told (tried: 0.0.30)',
-    wanted: each((one, facts) => facts.lastResults.has(one.id) ? undefined : one) },
-  { below: 37, why: 'a text that a snapshot leaves out while it is open ends before it and goes on behind it (§1.2)',
-    both: each((one, facts) => facts.cut.has(one.id) ? undefined : one) },
+  { below: 37, why: 'a text is closed before a snapshot: what follows is one of its own, also where the snapshot left it out (§3.17)',
+    both: each((one, facts) => facts.orphans.has(one.id) ? undefined : one) },
   { below: 41, why: 'no activities (§2 0.0.41)', wanted: each(one => one.role === 'activity' ? undefined : one) },
   { below: 45, why: 'no reasoning messages in snapshots (§2 0.0.45, §3.13)', wanted: each(one => one.role === 'reasoning' ? undefined : one) },
   { from: 46, below: 58, why: 'an activity that a snapshot left out stays beside the new ones (§2 0.0.58)',
@@ -173,22 +171,17 @@ export function factsOf(events) {
   const facts = {
     /** Streamed texts that are not the assistant's or have a name, streamed results, messages of all snapshots, of the last. */
     others: new Set(), named: new Set(), results: new Set(), listed: new Set(), order: [], snapshot: events.some(event => event.type === 'MESSAGES_SNAPSHOT'),
+    /** Texts that a snapshot left out while they were open. */
+    orphans: new Set(),
     /** Messages that a snapshot with newer ones of their role left out. */
     stale: { activity: new Set(), reasoning: new Set() },
-    /** Streamed texts that were open when a snapshot left them out; the results that come after all messages. */
-    cut: new Set(), lastResults: new Set(),
     errorFirst: events[0].type === 'RUN_ERROR',
     thinking: events.some(event => event.type.startsWith('THINKING_')),
     /** Whether only an agent from before 1.0 says this. */
     retired: /"type":"(THINKING_|binary")/.test(JSON.stringify(events)),
   };
-  const streamed = { activity: new Set(), reasoning: new Set() };
-  const open = new Set(), chunks = new Set();
+  const open = new Set(), streamed = { activity: new Set(), reasoning: new Set() };
   for (const event of events) {
-    const begun = event.type.endsWith('_CHUNK') && (event.messageId ?? event.toolCallId);
-    if (/^(TEXT_MESSAGE|TOOL_CALL)_START|MESSAGES_SNAPSHOT/.test(event.type) || (begun && !chunks.has(begun))) facts.lastResults.clear();
-    if (begun) chunks.add(begun);
-    if (event.type === 'TOOL_CALL_RESULT') facts.lastResults.add(event.messageId);
     if (event.type === 'TEXT_MESSAGE_START') open.add(event.messageId);
     if (event.type === 'TEXT_MESSAGE_END') open.delete(event.messageId);
     if (event.type === 'TEXT_MESSAGE_START' || event.type === 'TEXT_MESSAGE_CHUNK') {
@@ -202,8 +195,8 @@ export function factsOf(events) {
       streamed.activity.add(event.messageId);
     } else if (event.type === 'MESSAGES_SNAPSHOT') {
       facts.order = event.messages.map(one => one.id);
-      for (const id of open) if (!facts.order.includes(id)) facts.cut.add(id);
       for (const id of facts.order) facts.listed.add(id);
+      for (const id of open) if (!facts.order.includes(id)) facts.orphans.add(id);
       for (const role of ['activity', 'reasoning']) {
         const newer = event.messages.filter(one => one.role === role).map(one => one.id);
         if (newer.length) for (const id of streamed[role]) if (!newer.includes(id)) facts.stale[role].add(id);
