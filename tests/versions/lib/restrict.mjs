@@ -112,6 +112,8 @@ const TABLE = [
     wanted: each((one, facts) => facts.results.has(one.id) && !facts.listed.has(one.id) ? undefined : one) },
   { below: 37, why: 'a text is closed before a snapshot: what follows is one of its own, also where the snapshot left it out (§3.17)',
     both: each((one, facts) => facts.orphans.has(one.id) ? undefined : one) },
+  { from: 30, below: 34, why: 'results after which no message begins are read and not told (tried: 0.0.30)',
+    wanted: each((one, facts) => facts.lastResults.has(one.id) ? undefined : one) },
   { below: 41, why: 'no activities (§2 0.0.41)', wanted: each(one => one.role === 'activity' ? undefined : one) },
   { below: 45, why: 'no reasoning messages in snapshots (§2 0.0.45, §3.13)', wanted: each(one => one.role === 'reasoning' ? undefined : one) },
   { from: 46, below: 58, why: 'an activity that a snapshot left out stays beside the new ones (§2 0.0.58)',
@@ -171,8 +173,8 @@ export function factsOf(events) {
   const facts = {
     /** Streamed texts that are not the assistant's or have a name, streamed results, messages of all snapshots, of the last. */
     others: new Set(), named: new Set(), results: new Set(), listed: new Set(), order: [], snapshot: events.some(event => event.type === 'MESSAGES_SNAPSHOT'),
-    /** Texts that a snapshot left out while they were open. */
-    orphans: new Set(),
+    /** Texts that a snapshot left out while they were open; results after which no message begins. */
+    orphans: new Set(), lastResults: new Set(),
     /** Messages that a snapshot with newer ones of their role left out. */
     stale: { activity: new Set(), reasoning: new Set() },
     errorFirst: events[0].type === 'RUN_ERROR',
@@ -180,8 +182,11 @@ export function factsOf(events) {
     /** Whether only an agent from before 1.0 says this. */
     retired: /"type":"(THINKING_|binary")/.test(JSON.stringify(events)),
   };
-  const open = new Set(), streamed = { activity: new Set(), reasoning: new Set() };
+  const open = new Set(), chunks = new Set(), streamed = { activity: new Set(), reasoning: new Set() };
   for (const event of events) {
+    const chunk = event.type.endsWith('_CHUNK') && (event.messageId ?? event.toolCallId);
+    if (/^(TEXT_MESSAGE|TOOL_CALL)_START|MESSAGES_SNAPSHOT/.test(event.type) || (chunk && !chunks.has(chunk))) facts.lastResults.clear();
+    if (chunk) chunks.add(chunk);
     if (event.type === 'TEXT_MESSAGE_START') open.add(event.messageId);
     if (event.type === 'TEXT_MESSAGE_END') open.delete(event.messageId);
     if (event.type === 'TEXT_MESSAGE_START' || event.type === 'TEXT_MESSAGE_CHUNK') {
@@ -191,6 +196,7 @@ export function factsOf(events) {
       streamed.reasoning.add(event.messageId);
     } else if (event.type === 'TOOL_CALL_RESULT') {
       facts.results.add(event.messageId);
+      facts.lastResults.add(event.messageId);
     } else if (event.type === 'ACTIVITY_SNAPSHOT') {
       streamed.activity.add(event.messageId);
     } else if (event.type === 'MESSAGES_SNAPSHOT') {
