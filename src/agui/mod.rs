@@ -6,6 +6,7 @@ mod event;
 mod input;
 pub mod json;
 mod kind;
+pub mod lanes;
 mod life;
 mod version;
 
