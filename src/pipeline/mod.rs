@@ -3,6 +3,7 @@
 
 mod downgrade;
 mod expand;
+pub mod guard;
 pub mod input;
 mod select;
 #[cfg(test)]
@@ -105,6 +106,23 @@ pub struct Sink {
     pub dropped: Vec<Dropped>,
     /// What was reshaped on the way.
     pub converted: Vec<Converted>,
+    /// The rules that the agent broke, by name, once for each time.
+    pub violations: Vec<&'static str>,
+    /// The rules that were mended, by name, once for each event that was left out, changed or added.
+    pub repaired: Vec<&'static str>,
+    /// The run must be ended here, after `events`. What comes in after this is swallowed.
+    pub refused: Option<Refused>,
+}
+
+/// Why a run must be ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// What came cannot be read (`MALFORMED_FRAME`); else it came at the wrong time (`PROTOCOL_VIOLATION`).
+    pub malformed: bool,
+    /// The rule's name, from a closed set.
+    pub rule: &'static str,
+    /// What the client may be told.
+    pub message: String,
 }
 
 /// Where a stage sends what follows: the stages after it, then the client.
@@ -133,6 +151,21 @@ impl Out<'_> {
     pub fn converted(&mut self, way: Way, kind: EventKind, loss: Loss) {
         self.sink.converted.push(Converted { way, kind, loss });
     }
+
+    /// Names a rule that the agent broke.
+    pub fn violated(&mut self, rule: &'static str) {
+        self.sink.violations.push(rule);
+    }
+
+    /// Names a rule whose breach this stage mended.
+    pub fn repaired(&mut self, rule: &'static str) {
+        self.sink.repaired.push(rule);
+    }
+
+    /// Asks for the end of the run. The first to ask is heard.
+    pub fn refuse(&mut self, why: Refused) {
+        self.sink.refused.get_or_insert(why);
+    }
 }
 
 /// A stage in its place.
@@ -149,6 +182,8 @@ pub struct Recipe {
     pub upgrade: bool,
     /// Turns chunks into start, content and end.
     pub expand: bool,
+    /// What becomes of breaches of the protocol's grammar.
+    pub guard: guard::Mode,
     /// Leaves out event types and members.
     pub select: Option<Select>,
     /// What becomes of events that a client's version cannot show.
@@ -181,6 +216,9 @@ impl Recipe {
         }
         if self.expand || downgrade::needs_expansion(peers, self.unrepresentable) {
             stages.push(Box::new(expand::Expand::default()));
+        }
+        if self.guard != guard::Mode::Off {
+            stages.push(Box::new(guard::Guard::new(self.guard)));
         }
         if let Some(select) = &self.select {
             stages.push(Box::new(select.clone()));
