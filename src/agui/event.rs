@@ -20,6 +20,10 @@ pub struct Event {
     kind: EventKind,
     text: Bytes,
     frame: Option<(Encoding, Bytes)>,
+    /// It came as an SSE event named `error`.
+    named_error: bool,
+    /// The gateway made it to end a run.
+    own: bool,
 }
 
 impl Event {
@@ -28,12 +32,12 @@ impl Event {
     /// `frame` is the event's whole frame on the wire it came by, if that is spelled as this gateway would spell
     /// it; it is forwarded instead of encoding the event again, as long as nothing changes the event.
     pub fn new(text: Bytes, frame: Option<(Encoding, Bytes)>) -> Self {
-        Self { kind: kind_of(&text), text, frame }
+        Self { kind: kind_of(&text), text, frame, named_error: false, own: false }
     }
 
     /// An event of which nobody will ask more than its kind: it has a frame and no text.
     pub fn unread(kind: EventKind, frame: Option<(Encoding, Bytes)>) -> Self {
-        Self { kind, text: Bytes::new(), frame }
+        Self { kind, text: Bytes::new(), frame, named_error: false, own: false }
     }
 
     /// A `RUN_STARTED` of the gateway's own.
@@ -45,7 +49,23 @@ impl Event {
     /// A `RUN_ERROR` of the gateway's own.
     pub fn run_error(message: &str, code: &str) -> Self {
         let text = serde_json::json!({ "type": "RUN_ERROR", "message": message, "code": code });
-        Self { kind: EventKind::RunError, text: text.to_string().into(), frame: None }
+        let text = text.to_string().into();
+        Self { kind: EventKind::RunError, text, frame: None, named_error: false, own: true }
+    }
+
+    /// This event, which came as an SSE event named `error`.
+    pub fn named_error(self) -> Self {
+        Self { named_error: true, ..self }
+    }
+
+    /// Whether it came as an SSE event named `error`, which is what some servers call their own failures.
+    pub fn is_named_error(&self) -> bool {
+        self.named_error
+    }
+
+    /// Whether the gateway made it to end a run.
+    pub fn is_own(&self) -> bool {
+        self.own
     }
 
     /// What it is, by the first `type` of the object.

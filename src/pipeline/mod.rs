@@ -3,6 +3,7 @@
 
 mod downgrade;
 mod expand;
+pub mod guard;
 pub mod input;
 mod select;
 pub mod state;
@@ -121,6 +122,23 @@ pub struct Sink {
     pub converted: Vec<Converted>,
     /// What became of changes to the shared state.
     pub patched: Vec<PatchResult>,
+    /// The rules that the agent broke, by name, once for each time.
+    pub violations: Vec<&'static str>,
+    /// The rules that were mended, by name, once for each event that was left out, changed or added.
+    pub repaired: Vec<&'static str>,
+    /// The run must be ended here, after `events`. What comes in after this is swallowed.
+    pub refused: Option<Refused>,
+}
+
+/// Why a run must be ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// What came cannot be read (`MALFORMED_FRAME`); else it came at the wrong time (`PROTOCOL_VIOLATION`).
+    pub malformed: bool,
+    /// The rule's name, from a closed set.
+    pub rule: &'static str,
+    /// What the client may be told.
+    pub message: String,
 }
 
 /// Where a stage sends what follows: the stages after it, then the client.
@@ -154,6 +172,21 @@ impl Out<'_> {
     pub fn patched(&mut self, result: PatchResult) {
         self.sink.patched.push(result);
     }
+
+    /// Names a rule that the agent broke.
+    pub fn violated(&mut self, rule: &'static str) {
+        self.sink.violations.push(rule);
+    }
+
+    /// Names a rule whose breach this stage mended.
+    pub fn repaired(&mut self, rule: &'static str) {
+        self.sink.repaired.push(rule);
+    }
+
+    /// Asks for the end of the run. The first to ask is heard.
+    pub fn refuse(&mut self, why: Refused) {
+        self.sink.refused.get_or_insert(why);
+    }
 }
 
 /// A stage in its place.
@@ -170,6 +203,8 @@ pub struct Recipe {
     pub upgrade: bool,
     /// Turns chunks into start, content and end.
     pub expand: bool,
+    /// What becomes of breaches of the protocol's grammar.
+    pub guard: guard::Mode,
     /// Leaves out event types and members.
     pub select: Option<Select>,
     /// Follows the shared state.
@@ -214,6 +249,9 @@ impl Recipe {
         }
         if self.expand || downgrade::needs_expansion(peers, self.unrepresentable) {
             stages.push(Box::new(expand::Expand::default()));
+        }
+        if self.guard != guard::Mode::Off {
+            stages.push(Box::new(guard::Guard::new(self.guard)));
         }
         if let Some(select) = &self.select {
             stages.push(Box::new(select.clone()));

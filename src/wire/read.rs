@@ -113,7 +113,9 @@ impl Reader {
 
 fn of_sse(frame: sse::Frame) -> Item {
     let wired = frame.canonical.map(|bytes| (Encoding::Sse, bytes));
-    Item::Event { event: Event::new(frame.data, wired), losses: Losses::NONE }
+    let event = Event::new(frame.data, wired);
+    let event = if frame.named_error { event.named_error() } else { event };
+    Item::Event { event, losses: Losses::NONE }
 }
 
 fn of_protobuf(frame: proto::Frame, texts: Kinds, to_json: bool) -> Result<Item, Unreadable> {

@@ -8,6 +8,10 @@ use memchr::memchr2;
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 /// The only field that counts, with its colon.
 const DATA: &[u8] = b"data:";
+/// The only name of an event that counts, spelled without the space that may follow the colon.
+const ERROR: &[u8] = b"event:error";
+/// Where in [`ERROR`] the value begins.
+const ERROR_VALUE: usize = 6;
 /// How a canonical frame begins.
 const CANONICAL: &[u8] = b"data: ";
 
@@ -20,6 +24,8 @@ pub struct Frame {
     pub canonical: Option<Bytes>,
     /// Whether the body ended within a line of this event, so that its payload may be cut.
     pub unterminated: bool,
+    /// Whether the event is named `error`; other names are ignored.
+    pub named_error: bool,
 }
 
 /// An event's payload is longer than the limit. The decoder reads no further.
@@ -37,6 +43,8 @@ enum Line {
     Bom(usize),
     /// After so many bytes of [`DATA`], all of which matched; 0 is the beginning of a line.
     Name(usize),
+    /// After so many bytes of [`ERROR`], all of which matched.
+    Event(usize),
     /// Within the value of a `data` line.
     Value,
     /// Within a line that says nothing: a comment or another field.
@@ -80,6 +88,8 @@ pub struct Decoder {
     payload: Payload,
     /// Where in `chunk` the event's only line began, while its spelling is canonical.
     canonical: Option<usize>,
+    /// The event under way is named `error`.
+    named_error: bool,
     failed: bool,
 }
 
@@ -94,6 +104,7 @@ impl Decoder {
             after_cr: false,
             payload: Payload::None,
             canonical: None,
+            named_error: false,
             failed: false,
         }
     }
@@ -145,7 +156,13 @@ impl Decoder {
                     }
                 }
                 Line::Bom(seen) => self.bom(seen, byte),
+                Line::Name(0) if byte == ERROR[0] => {
+                    self.at += 1;
+                    self.line = Line::Event(1);
+                    self.canonical = None;
+                }
                 Line::Name(seen) => self.name(seen, byte)?,
+                Line::Event(seen) => self.event_name(seen, byte),
                 Line::Value | Line::Ignored => self.rest_of_line()?,
             }
         }
@@ -167,7 +184,8 @@ impl Decoder {
         }
         let unterminated = !matches!(self.line, Line::Name(0) | Line::Bom(0));
         self.line = Line::Name(0);
-        Ok(self.take_payload().map(|data| Frame { data, canonical: None, unterminated }))
+        let named_error = std::mem::take(&mut self.named_error);
+        Ok(self.take_payload().map(|data| Frame { data, canonical: None, unterminated, named_error }))
     }
 
     /// How many bytes are buffered now: the payload under way, and input not read yet.
@@ -202,6 +220,22 @@ impl Decoder {
             self.canonical = None;
         }
         Ok(())
+    }
+
+    /// One byte of a line that may name the event `error`. The last such line of an event counts.
+    fn event_name(&mut self, seen: usize, byte: u8) {
+        if seen >= ERROR_VALUE && is_line_end(byte) {
+            self.named_error = seen == ERROR.len();
+            self.line = Line::Ignored; // Which ends at this very byte.
+        } else if ERROR.get(seen) == Some(&byte) {
+            self.at += 1;
+            self.line = Line::Event(seen + 1);
+        } else if seen == ERROR_VALUE && byte == b' ' {
+            self.at += 1;
+        } else {
+            self.named_error &= seen < ERROR_VALUE; // Another name takes the place of this one.
+            self.line = Line::Ignored;
+        }
     }
 
     /// The rest of a value or of an ignored line, to its end or to the end of the chunk.
@@ -284,9 +318,10 @@ impl Decoder {
     /// A blank line, ended by `byte`: the event is complete, if it had data.
     fn dispatch(&mut self, byte: u8) -> Option<Frame> {
         let start = self.canonical.take().filter(|_| byte == b'\n');
+        let named_error = std::mem::take(&mut self.named_error);
         let data = self.take_payload()?;
         let canonical = start.map(|start| self.chunk.slice(start..self.at));
-        Some(Frame { data, canonical, unterminated: false })
+        Some(Frame { data, canonical, unterminated: false, named_error })
     }
 
     fn take_payload(&mut self) -> Option<Bytes> {

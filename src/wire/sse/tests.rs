@@ -358,3 +358,21 @@ fn encode(escape: Escape, payload: &[u8]) -> Vec<u8> {
     Encoder::new(escape).event(&Bytes::copy_from_slice(payload), None, &mut out);
     std::iter::from_fn(|| out.pop()).flatten().collect()
 }
+
+#[test]
+fn an_event_named_error_is_known_however_it_is_cut() {
+    let body = "event: error\ndata: 1\n\nevent:error\r\ndata: 2\r\n\r\ndata: 3\nevent: error\n\nevent: message\ndata: 4\n\n\
+                event: errors\ndata: 5\n\nevent: err\ndata: 6\n\nevent: error\n\ndata: 7\n\nevent: error\nevent: x\ndata: 8\n\n";
+    for size in 1..body.len() {
+        let mut decoder = Decoder::new(1000);
+        let mut found = Vec::new();
+        for piece in body.as_bytes().chunks(size) {
+            decoder.feed(Bytes::copy_from_slice(piece));
+            while let Some(frame) = decoder.next().unwrap() {
+                found.push((String::from_utf8(frame.data.to_vec()).unwrap(), frame.named_error));
+            }
+        }
+        let named: Vec<_> = found.iter().filter(|(_, named)| *named).map(|(data, _)| data.as_str()).collect();
+        assert_eq!((found.len(), named), (8, vec!["1", "2", "3"]), "in pieces of {size}");
+    }
+}

@@ -1,0 +1,124 @@
+//! The events of an agent's stream come in, judged by the grammar of the protocol. `observe` counts breaches and passes
+//! everything on as it is; `repair` sends on a stream that breaks no rule; `refuse` stops before the first event that
+//! does. Event types and members that this build does not know are never judged, nor is what only a reader of values
+//! could tell: whether a patch applies, whether arguments are JSON.
+
+mod frame;
+mod members;
+mod memory;
+mod refuse;
+mod repair;
+mod rule;
+mod shape;
+mod state;
+#[cfg(test)]
+mod tests;
+
+use std::time::Instant;
+
+use memory::Memory;
+pub use rule::{Rule, Weight};
+use state::{Breach, State};
+
+use self::{members::Seen, shape::Fit};
+use super::{Out, Stage};
+use crate::agui::{Encoding, Event, EventKind};
+
+/// What the guard does about a breach.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// It is not there.
+    #[default]
+    Off,
+    /// It counts.
+    Observe,
+    /// It mends, and ends the run where nothing can be mended.
+    Repair,
+    /// It ends the run.
+    Refuse,
+}
+
+/// Judges one stream.
+#[derive(Debug)]
+pub struct Guard {
+    mode: Mode,
+    state: State,
+    memory: Memory,
+    /// The run was ended here; nothing more goes out.
+    is_over: bool,
+}
+
+impl Guard {
+    /// A guard at the beginning of a stream.
+    pub fn new(mode: Mode) -> Self {
+        Self { mode, state: State::default(), memory: Memory::default(), is_over: false }
+    }
+
+    /// The first rule that an event breaks, with what was seen of it.
+    fn judge<'a>(&self, event: &'a Event) -> (Seen<'a>, Option<Breach>) {
+        let foreign = self.mode != Mode::Refuse;
+        if let Some(rule) = frame::breach(event, foreign_is_close(self.mode), foreign) {
+            return (Seen::nothing(event.kind()), Some(Breach { rule, member: "type" }));
+        }
+        if event.kind() == EventKind::Other {
+            return (Seen::nothing(event.kind()), None);
+        }
+        let (seen, fit) = Seen::of(event.kind(), event.text());
+        let breach = match fit {
+            Fit::Wrong(fault) => Some(Breach { rule: fault.rule, member: fault.member }),
+            Fit::Fits | Fit::Unknown => unnamed(event, &seen).or_else(|| self.state.breach(&seen)),
+        };
+        (seen, breach)
+    }
+
+    fn observe(&mut self, event: Event, at: Instant, out: &mut Out<'_>) {
+        let (seen, breach) = self.judge(&event);
+        if let Some(breach) = breach {
+            out.violated(breach.rule.as_str());
+        }
+        self.state.apply(&seen);
+        out.send(event, at);
+    }
+
+    fn refuse(&mut self, event: Event, at: Instant, out: &mut Out<'_>) {
+        let (seen, breach) = self.judge(&event);
+        if let Some(breach) = breach {
+            out.violated(breach.rule.as_str());
+            if breach.rule.weight() != Weight::Advice {
+                self.is_over = true;
+                return out.refuse(refuse::refusal(&breach, &seen));
+            }
+        }
+        self.state.apply(&seen);
+        out.send(event, at);
+    }
+}
+
+/// Whether every byte of an event is looked at in this mode.
+fn foreign_is_close(mode: Mode) -> bool {
+    mode != Mode::Observe
+}
+
+/// An identifier that protobuf has no value for arrives as an empty text: it is a missing one.
+fn unnamed(event: &Event, seen: &Seen<'_>) -> Option<Breach> {
+    event.frame(Encoding::Protobuf)?;
+    let is_empty = |member: &&str| seen.value(member) == Some(b"\"\"");
+    let member = ["messageId", "toolCallId"].into_iter().find(is_empty)?;
+    Some(Breach { rule: Rule::MissingMember, member })
+}
+
+impl Stage for Guard {
+    fn event(&mut self, event: Event, at: Instant, out: &mut Out<'_>) {
+        match self.mode {
+            _ if self.is_over => {}
+            Mode::Off => out.send(event, at),
+            Mode::Observe => self.observe(event, at, out),
+            Mode::Repair => self.repair(event, at, out),
+            Mode::Refuse => self.refuse(event, at, out),
+        }
+    }
+
+    fn held(&self) -> usize {
+        self.state.held() + self.memory.held()
+    }
+}

@@ -1,0 +1,129 @@
+//! Payloads that are no events of the protocol: what is made of them.
+use super::*;
+use crate::wire::sse;
+
+const RAW: &str = r#"{"type":"RAW","event":1}"#;
+
+#[test]
+fn a_sentinel_and_an_empty_payload_are_nothing() {
+    mends(
+        &["[DONE]", "", " ", "null", r#"{"x":1}"#],
+        &[],
+        &["done_sentinel", "empty_frame", "empty_frame", "not_an_object", "missing_type"],
+    );
+    let late = repaired(&[STARTED, FINISHED, "[DONE]"]);
+    assert_eq!(late.texts, [STARTED, FINISHED]);
+}
+
+#[test]
+fn unknown_types_pass_verbatim_in_every_mode() {
+    let list = within(&[
+        r#"{"type":"text_message_start","messageId":"m1"}"#,
+        r#"{"type":"heartbeat"}"#,
+        r#"{ "type" : "VENDOR" , "n":1.0 }"#,
+        r#"{"type":"error"}"#,
+    ]);
+    for mode in [Mode::Observe, Mode::Repair, Mode::Refuse] {
+        let outcome = through(mode, &list);
+        assert_eq!(
+            (outcome.texts, outcome.violations.len(), outcome.refused),
+            (list.iter().map(|t| (*t).to_owned()).collect(), 0, None)
+        );
+    }
+}
+
+#[test]
+fn glued_payloads_are_taken_apart() {
+    let glued: &'static str = Box::leak(format!("{START}\n{CONTENT}{END}").into_boxed_str());
+    mends(&[glued], &[START, CONTENT, END], &["glued_frames"]);
+    let outcome = through(Mode::Refuse, &within(&[glued]));
+    assert!(outcome.refused.unwrap().malformed);
+    let whole = format!("{STARTED}\n{START}\n{CONTENT}");
+    let last = format!("{FINISHED}\n[DONE]");
+    assert_eq!(repaired(&[&whole, END, &last]).texts, [STARTED, START, CONTENT, END, FINISHED]);
+}
+
+#[test]
+fn what_is_no_number_becomes_null_and_the_rest_stays_as_it_is() {
+    mends(
+        &[r#"{"type":"STATE_SNAPSHOT","snapshot":{"loss":NaN,"max":Infinity, "ok":1.0}}"#],
+        &[r#"{"type":"STATE_SNAPSHOT","snapshot":{"loss":null,"max":null, "ok":1.0}}"#],
+        &["malformed_json"],
+    );
+    let outcome = through(Mode::Observe, &within(&[r#"{"type":"STATE_SNAPSHOT","snapshot":{"loss":NaN}}"#]));
+    assert_eq!(outcome.violations, ["malformed_json"]);
+}
+
+#[test]
+fn what_nobody_can_read_ends_the_run() {
+    for broken in ["oops", r#"{"type":"RAW","event":{"a":"#, "[{}]", r#"{"type":"TEXT_MESSAGE_START","messageId":5}"#] {
+        let outcome = repaired(&within(&[RAW, broken, RAW]));
+        assert_eq!(outcome.texts, [STARTED, RAW], "nothing follows");
+        assert!(outcome.refused.unwrap().malformed, "{broken}");
+    }
+}
+
+#[test]
+fn a_foreign_failure_is_one_run_error() {
+    let error = |text: &str| {
+        let value: serde_json::Value = serde_json::from_str(text).unwrap();
+        assert_eq!((value["type"].as_str(), value["code"].as_str()), (Some("RUN_ERROR"), Some("UPSTREAM_ERROR")));
+        value["message"].as_str().unwrap().to_owned()
+    };
+    for frame in [r#"{"type":"error","errorText":"quota exceeded"}"#, r#"{"error":{"message":"quota exceeded"}}"#] {
+        let outcome = repaired(&[STARTED, START, CONTENT, frame, r#"{"type":"done"}"#, CONTENT, FINISHED]);
+        assert_eq!(outcome.texts[..4], [STARTED, START, CONTENT, END], "the text so far is whole");
+        assert_eq!(error(&outcome.texts[4]), "quota exceeded");
+        assert_eq!((outcome.texts.len(), outcome.refused), (5, None), "nothing follows");
+        let first = repaired(&[frame, STARTED, FINISHED]);
+        assert_eq!(first.texts[1..], [STARTED, FINISHED], "a run after it is heard");
+        let late = repaired(&[STARTED, FINISHED, frame, frame]);
+        assert_eq!(late.texts.len(), 3);
+    }
+}
+
+#[test]
+fn an_event_named_error_is_a_failure_whatever_it_holds() {
+    let named = |text: &str| event(text).named_error();
+    for (payload, message) in
+        [("quota exceeded", "quota exceeded"), (r#"{"type":"oops","n":1}"#, r#"{"type":"oops","n":1}"#)]
+    {
+        let outcome = run(Mode::Repair, [event(STARTED), named(payload), event(FINISHED)]);
+        assert!(outcome.texts[1].contains(&serde_json::to_string(message).unwrap()), "{}", outcome.texts[1]);
+        assert_eq!(outcome.texts.len(), 2);
+    }
+    let known = run(Mode::Repair, [event(STARTED), named(FAILED)]);
+    assert_eq!(known.texts, [STARTED, FAILED], "what the protocol knows stays what it is");
+}
+
+#[test]
+fn a_missing_blank_line_is_healed_from_the_wire_on() {
+    let body = format!(
+        "data: {STARTED}\ndata: {START}\ndata: {END}\n\ndata: {{\ndata: \"type\":\"RAW\",\ndata: \"event\":1}}\n\ndata: {FINISHED}\n\n"
+    );
+    let mut decoder = sse::Decoder::new(1 << 20);
+    decoder.feed(body.into());
+    let frames = std::iter::from_fn(|| decoder.next().unwrap());
+    let outcome = run(Mode::Repair, frames.map(|frame| Event::new(frame.data, None)));
+    assert_eq!(outcome.texts, [STARTED, START, END, "{\n\"type\":\"RAW\",\n\"event\":1}", FINISHED]);
+    assert_eq!(outcome.repaired, ["glued_frames"], "one event on several lines is one event");
+}
+
+#[test]
+fn an_empty_identifier_is_a_missing_one_in_protobuf_only() {
+    let proto = |text: &str| {
+        Event::new(Bytes::copy_from_slice(text.as_bytes()), Some((Encoding::Protobuf, Bytes::from_static(b"x"))))
+    };
+    let list = [
+        STARTED,
+        r#"{"type":"TEXT_MESSAGE_START","messageId":"","role":"assistant"}"#,
+        r#"{"type":"TEXT_MESSAGE_CONTENT","messageId":"","delta":"x"}"#,
+        r#"{"type":"TEXT_MESSAGE_END","messageId":""}"#,
+        FINISHED,
+    ];
+    assert_eq!(through(Mode::Repair, &list).texts, list);
+    let outcome = run(Mode::Repair, list.map(proto));
+    assert_eq!(outcome.texts[1], r#"{"type":"TEXT_MESSAGE_START","messageId":"r-message-1","role":"assistant"}"#);
+    assert_eq!(outcome.texts[3], r#"{"type":"TEXT_MESSAGE_END","messageId":"r-message-1"}"#);
+    assert_eq!((outcome.texts.len(), outcome.repaired.len()), (5, 3));
+}
