@@ -94,6 +94,7 @@ select = { strip = ["rawEvent"] }
 escape = "line_separators"
 upgrade = true
 expand = true
+guard = "repair"
 downgrade = { unrepresentable = "custom" }
 state = { on_mismatch = "resync" }
 on_error = { truncated = "pass", status = "run_error" }
@@ -128,7 +129,7 @@ const JSON: &str = r#"{
 		{
 			"name": "support", "path": "/support/", "host": "Chat.example.com", "headers": {"x-tenant": "acme"},
 			"agent": "support", "keepalive": "off", "limits": {"frame": "64KiB"}, "select": {"strip": ["rawEvent"]},
-			"escape": "line_separators", "upgrade": true, "expand": true,
+			"escape": "line_separators", "upgrade": true, "expand": true, "guard": "repair",
 			"downgrade": {"unrepresentable": "custom"}, "state": {"on_mismatch": "resync"},
 			"on_error": {"truncated": "pass", "status": "run_error"}
 		},

@@ -176,6 +176,8 @@ pub struct Route {
     pub limits: Limits,
     /// Event types and members that are left out; `None`: the stage is not in the pipeline.
     pub select: Option<Select>,
+    /// How far the grammar of the stream is held up. Default: observe.
+    pub guard: Guard,
     /// What is done with the shared state.
     pub state: State,
     /// What is escaped for readers that break on it. Default: off.
@@ -244,6 +246,20 @@ pub struct Select {
     pub drop: Vec<String>,
     /// Names of members at the top level of an event. Never one that the protocol needs.
     pub strip: Vec<String>,
+}
+
+/// `guard`: how far the grammar of a stream is held up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Guard {
+    /// Nobody looks.
+    Off,
+    /// What breaks it is counted.
+    #[default]
+    Observe,
+    /// What can be mended is mended.
+    Repair,
+    /// What breaks it ends the run.
+    Refuse,
 }
 
 /// `state`: what is done with the shared state.

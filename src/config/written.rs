@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::text::{Address, AddressOrOff, AgentUrl, LogFilter, Network, Text, Wait};
 
 pub(super) use agent::{Agent, HeaderRules, HeaderText, HttpVersion, Resume, Secret};
-pub(super) use route::{ClientVersion, Encoding, Escape, Fault, Middleware, OnMismatch, Route, Unrepresentable};
+pub(super) use route::{ClientVersion, Encoding, Escape, Fault, Guard, Middleware, OnMismatch, Route, Unrepresentable};
 
 /// The configuration of a Tidegate process.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

@@ -287,7 +287,15 @@ client_version = 0.1
 }
 
 #[test]
-fn what_is_done_with_the_state_is_one_of_a_few() {
+fn what_is_done_with_a_stream_is_one_of_a_few() {
+    fails(
+        "a.toml",
+        "agent = \"http://a/\"\n[[routes]]\nguard = \"strict\"\n[[routes]]\npath = \"/b\"\nguard = true\n",
+        &[
+            "a.toml:3:9: routes[0].guard: `strict` is not one of \"off\", \"observe\", \"repair\", \"refuse\"",
+            "a.toml:6:9: routes[1].guard: expected one of \"off\", \"observe\", \"repair\", \"refuse\", found the word true",
+        ],
+    );
     fails(
         "a.toml",
         r#"agent = "http://a/"
@@ -341,7 +349,7 @@ fn agents_and_routes_have_to_meet() {
         &format!("routes = [1]\n{agents}"),
         &[
             "a.toml:1:11: routes[0]: expected a table of `agent`, `client_version`, `downgrade`, `encoding`, `escape`, `expand`, \
-         `headers`, `host`, `keepalive`, `limits`, `name`, `on_error`, `path`, `select`, `state`, `upgrade`, found a number",
+         `guard`, `headers`, `host`, `keepalive`, `limits`, `name`, `on_error`, `path`, `select`, `state`, `upgrade`, found a number",
         ],
     );
 }

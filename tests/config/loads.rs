@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use tidegate::{
     agui::Version,
-    config::{AgentHttp, Config, Escape, Fault, Flags, LogFormat, OnMismatch, Resume, Sources, State, Unrepresentable},
+    config::{
+        AgentHttp, Config, Escape, Fault, Flags, Guard, LogFormat, OnMismatch, Resume, Sources, State, Unrepresentable,
+    },
 };
 
 use super::{AGENT, FULL, JSON, environment, load, toml};
@@ -78,6 +80,7 @@ fn every_key_arrives_where_it_acts() {
     assert_eq!(first.downgrade.unrepresentable, Unrepresentable::Custom);
     assert!(!second.upgrade && !second.expand && second.downgrade.announce);
     assert_eq!(second.downgrade.unrepresentable, Unrepresentable::Drop);
+    assert_eq!((first.guard, second.guard), (Guard::Repair, Guard::Observe));
     assert_eq!(first.limits.state, 1 << 20);
     assert_eq!(first.state, State { compact: true, on_mismatch: OnMismatch::Resync });
     assert_eq!(second.state, State { compact: true, on_mismatch: OnMismatch::Forward });
@@ -130,6 +133,7 @@ routes:
     escape: line_separators
     upgrade: true
     expand: true
+    guard: repair
     downgrade: { unrepresentable: custom }
     state: { on_mismatch: resync }
     on_error: { truncated: pass, status: run_error }

@@ -6,7 +6,8 @@ use super::{Context, agents::names};
 use crate::{
     agui::Version,
     config::{
-        ClientVersion, Downgrade, Escape, Fault, Limits, OnError, OnMismatch, Route, Select, State, Unrepresentable,
+        ClientVersion, Downgrade, Escape, Fault, Guard, Limits, OnError, OnMismatch, Route, Select, State,
+        Unrepresentable,
         problem::{Found, KeyPath},
         text::{Release, Size, nearest},
         written::{self, Written},
@@ -145,6 +146,12 @@ fn checked(
             state: bytes(middleware.limits.state),
         },
         select: (!drop.is_empty() || !strip.is_empty()).then_some(Select { drop, strip }),
+        guard: match middleware.guard {
+            written::Guard::Off => Guard::Off,
+            written::Guard::Observe => Guard::Observe,
+            written::Guard::Repair => Guard::Repair,
+            written::Guard::Refuse => Guard::Refuse,
+        },
         state: State {
             compact: middleware.state.compact,
             on_mismatch: match middleware.state.on_mismatch {

@@ -53,6 +53,9 @@ pub(in crate::config) struct Middleware {
     pub(in crate::config) downgrade: Downgrade,
     /// Whether chunks are written as start, content and end.
     pub(in crate::config) expand: bool,
+    /// How far the grammar of the stream is held up: "observe" counts what breaks it, "repair" mends what can be
+    /// mended, "refuse" ends the run, "off" does not look.
+    pub(in crate::config) guard: Guard,
     /// What is left out of the stream.
     pub(in crate::config) select: Select,
     /// What is done with the shared state.
@@ -117,6 +120,18 @@ pub(in crate::config) enum Unrepresentable {
     #[default]
     Drop,
     Custom,
+}
+
+/// `guard`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub(in crate::config) enum Guard {
+    Off,
+    #[default]
+    Observe,
+    Repair,
+    Refuse,
 }
 
 /// `limits`.
@@ -222,6 +237,7 @@ impl Default for Middleware {
             downgrade: Downgrade::default(),
             expand: false,
             limits: Limits::default(),
+            guard: Guard::default(),
             select: Select::default(),
             state: State::default(),
             escape: Escape::default(),
