@@ -43,7 +43,7 @@ impl Event {
     /// A `RUN_STARTED` of the gateway's own.
     pub fn run_started(thread_id: &str, run_id: &str) -> Self {
         let text = serde_json::json!({ "type": "RUN_STARTED", "threadId": thread_id, "runId": run_id });
-        Self { kind: EventKind::RunStarted, text: text.to_string().into(), frame: None }
+        Self { kind: EventKind::RunStarted, own: true, ..Self::made(text.to_string()) }
     }
 
     /// A `RUN_ERROR` of the gateway's own.

@@ -115,6 +115,12 @@ impl Problem {
         "UPSTREAM_TRUNCATED",
         "the agent broke the connection before it answered; it may have acted on the request",
     );
+    /// A success that is no event stream, where the agent is held to the protocol.
+    pub const NO_STREAM: Self = Self::new(
+        StatusCode::BAD_GATEWAY,
+        "UPSTREAM_STATUS",
+        "the agent answered a run with something that is no event stream; ask the agent",
+    );
     /// `timeouts.first_event`, before the agent's headers.
     pub const FIRST_EVENT_TIMEOUT: Self = Self::new(
         StatusCode::GATEWAY_TIMEOUT,

@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{
     agui::{self, Event, Life, Text},
-    config::Fault,
+    config::{Fault, Guard},
     observe::{Code, Outcome, Refusal, RunRecord, TraceParent},
     pipeline::{Peers, input},
     wire::{
@@ -237,6 +237,9 @@ impl Story {
                 return self.error_stream(Code::UpstreamStatus, Outcome::AgentStatus, Some(endpoint.label().clone()));
             }
             self.count(Outcome::AgentStatus, None, Some(endpoint.label().clone()));
+            if answer.status().is_success() && matches!(self.site.config.guard, Guard::Repair | Guard::Refuse) {
+                return Problem::NO_STREAM.into_response();
+            }
         }
         let (mut head, download) = answer.into_parts();
         headers::strip_hop_by_hop(&mut head.headers);

@@ -11,7 +11,7 @@ use crate::{
     config,
     observe::{Metrics, RouteMetrics},
     pipeline::{
-        Recipe, Select, Unrepresentable,
+        Recipe, Select, Unrepresentable, guard,
         input::{Between, Resume},
         state,
     },
@@ -60,6 +60,12 @@ impl Site {
             recipe: Recipe {
                 upgrade: route.upgrade,
                 expand: route.expand,
+                guard: match route.guard {
+                    config::Guard::Off => guard::Mode::Off,
+                    config::Guard::Observe => guard::Mode::Observe,
+                    config::Guard::Repair => guard::Mode::Repair,
+                    config::Guard::Refuse => guard::Mode::Refuse,
+                },
                 select,
                 state: Some(state::Policy {
                     compact: route.state.compact,

@@ -27,7 +27,7 @@ use crate::{
     agui::{Encoding, Event, EventKind, Kinds, Life, Version, json},
     config::Fault,
     observe::{Code, Outcome},
-    pipeline::{Dropped, End, Peers, Pipeline, Sink},
+    pipeline::{self, Dropped, End, Peers, Pipeline, Sink},
     wire::{Batch, Item, Reader, Unreadable, Writer, proto::NotCarried},
 };
 
@@ -309,6 +309,12 @@ impl EventStream {
         for result in self.sink.patched.drain(..) {
             self.tally.patched(result);
         }
+        for rule in self.sink.violations.drain(..) {
+            self.tally.violated(rule);
+        }
+        for rule in self.sink.repaired.drain(..) {
+            self.tally.repaired(rule);
+        }
         for converted in self.sink.converted.drain(..) {
             self.conversions.happened(converted, &mut self.tally);
         }
@@ -317,6 +323,15 @@ impl EventStream {
             self.send(&event, at);
         }
         self.sink.events = events;
+        if let Some(refused) = self.sink.refused.take() {
+            let code = match refused.fault {
+                pipeline::Fault::Malformed => Code::MalformedFrame,
+                pipeline::Fault::Violation => Code::ProtocolViolation,
+                pipeline::Fault::Budget => Code::BudgetExceeded,
+            };
+            let outcome = if refused.fault == pipeline::Fault::Budget { Outcome::Budget } else { Outcome::Violation };
+            self.ends_with(End::Stopped, Some((code, outcome, &refused.message)), at);
+        }
     }
 
     fn send(&mut self, event: &Event, at: Instant) {
@@ -329,6 +344,9 @@ impl EventStream {
             Err(NotCarried { shape }) => return self.tally.not_carried(event, shape.as_str()),
         }
         self.life = self.life.after(event.kind());
+        if event.kind() == EventKind::RunError {
+            self.tally.failed(event);
+        }
         let size = match self.writer.encoding() {
             Encoding::Sse => event.text().len(),
             Encoding::Protobuf => self.out.len() - before,
@@ -361,16 +379,20 @@ impl EventStream {
 
     /// Nothing more is read. What is held comes out, and one `RUN_ERROR` if the run has not ended.
     fn stop(&mut self, how: End, error: Option<(Code, Outcome)>, at: Instant) {
+        self.ends_with(how, error.map(|(code, outcome)| (code, outcome, code.message())), at);
+    }
+
+    fn ends_with(&mut self, how: End, error: Option<(Code, Outcome, &str)>, at: Instant) {
         self.source = None;
         self.phase = Phase::Over;
         // Only then it is known whether an end is owed: a stage may have held the agent's.
         self.pipeline.end(how, at, &mut self.sink);
         self.send_what_came_out(at);
-        if let Some((code, outcome)) = error
+        if let Some((code, outcome, message)) = error
             && self.life.owes_an_end()
         {
             self.tally.stopped(code, outcome);
-            let event = Event::run_error(code.message(), code.as_str());
+            let event = Event::run_error(message, code.as_str());
             self.begin_with(event.kind(), at);
             self.pipeline.event(event, at, &mut self.sink);
             self.pipeline.end(how, at, &mut self.sink);

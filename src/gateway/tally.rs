@@ -142,6 +142,8 @@ impl Tally {
             self.route.first_content(at - self.received);
         }
         match kind {
+            // Nothing that follows makes a failed run a success.
+            EventKind::RunFinished if self.outcome == Some(Outcome::AgentError) => {}
             EventKind::RunFinished => {
                 self.outcome = Some(usage::outcome(event));
                 self.bill(event);
@@ -221,6 +223,30 @@ impl Tally {
     /// A stage left something out. Each shape is logged once a run.
     pub fn dropped(&mut self, dropped: &Dropped) {
         self.left_out(dropped, || dropped.kind.as_str().into());
+    }
+
+    /// The agent broke this rule. Each is logged once a stream.
+    pub fn violated(&mut self, rule: &'static str) {
+        self.route.violation(rule);
+        if self.is_new(rule, EventKind::Other) {
+            tracing::info!(rule, run_id = self.record.run_id, "the agent broke a rule of the protocol");
+        }
+    }
+
+    /// The guard mended a breach of this rule. Each is logged once a stream.
+    pub fn repaired(&mut self, rule: &'static str) {
+        self.route.repaired(rule, 1);
+        if self.is_new(rule, EventKind::RunError) {
+            tracing::info!(rule, run_id = self.record.run_id, "a breach of the protocol was mended");
+        }
+    }
+
+    /// A `RUN_ERROR` goes to the client. If nobody else has said so, it is the agent's own, in other words.
+    pub fn failed(&mut self, event: &Event) {
+        if self.outcome.is_none() {
+            self.outcome = Some(Outcome::AgentError);
+            self.record.code = event.string("code").map(Cow::into_owned);
+        }
     }
 
     /// What became of a change to the shared state.

@@ -133,12 +133,23 @@ pub struct Sink {
 /// Why a run must be ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
-    /// What came cannot be read (`MALFORMED_FRAME`); else it came at the wrong time (`PROTOCOL_VIOLATION`).
-    pub malformed: bool,
+    /// For what.
+    pub fault: Fault,
     /// The rule's name, from a closed set.
     pub rule: &'static str,
     /// What the client may be told.
     pub message: String,
+}
+
+/// For what a run must be ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// What came cannot be read.
+    Malformed,
+    /// What came came at the wrong time.
+    Violation,
+    /// More would have to be held than may be.
+    Budget,
 }
 
 /// Where a stage sends what follows: the stages after it, then the client.
@@ -250,7 +261,8 @@ impl Recipe {
         if self.expand || downgrade::needs_expansion(peers, self.unrepresentable) {
             stages.push(Box::new(expand::Expand::default()));
         }
-        if self.guard != guard::Mode::Off {
+        let watches = self.guard == guard::Mode::Observe;
+        if self.guard != guard::Mode::Off && !(watches && peers.are_binary()) {
             stages.push(Box::new(guard::Guard::new(self.guard)));
         }
         if let Some(select) = &self.select {

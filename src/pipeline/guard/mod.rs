@@ -110,6 +110,8 @@ fn unnamed(event: &Event, seen: &Seen<'_>) -> Option<Breach> {
 impl Stage for Guard {
     fn event(&mut self, event: Event, at: Instant, out: &mut Out<'_>) {
         match self.mode {
+            // What the run ends with.
+            _ if self.is_over && event.is_own() => out.send(event, at),
             _ if self.is_over => {}
             Mode::Off => out.send(event, at),
             Mode::Observe => self.observe(event, at, out),

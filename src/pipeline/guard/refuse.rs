@@ -2,7 +2,10 @@
 //! the agent's text but an identifier is repeated.
 
 use super::{Rule, Weight, members::Seen, state::Breach};
-use crate::{agui::EventKind, pipeline::Refused};
+use crate::{
+    agui::EventKind,
+    pipeline::{Fault, Refused},
+};
 
 /// How much of an identifier is repeated.
 const QUOTED_MAX: usize = 80;
@@ -26,5 +29,6 @@ pub fn refusal(breach: &Breach, seen: &Seen<'_>) -> Refused {
         },
     };
     let message = format!("The agent's stream breaks the rule {}: {what}.", rule.as_str());
-    Refused { malformed: rule.weight() == Weight::Malformed, rule: rule.as_str(), message }
+    let malformed = rule.weight() == Weight::Malformed;
+    Refused { fault: if malformed { Fault::Malformed } else { Fault::Violation }, rule: rule.as_str(), message }
 }

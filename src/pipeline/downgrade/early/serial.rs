@@ -13,19 +13,17 @@ use waiting::{Unit, Waiting};
 
 use crate::{
     agui::{Event, EventKind},
-    pipeline::{End, Loss, Out, Stage, Way},
+    pipeline::{End, Fault, Loss, Out, Refused, Stage, Way},
 };
 
 /// How many bytes may wait behind an open bracket, with what each event costs besides its text.
 ///
 /// Past it a text message is ended early and its rest follows in its turn as a message of the same id: such a client
-/// shows two, and every word of them. (So it is where the messages are stated anew beside one.) A tool call cannot be cut, as half of its arguments could be acted on: the run
-/// ends with a `RUN_ERROR`, before which comes all that waited, and what the agent sends after it is left out.
+/// shows two, and every word of them. (So it is where the messages are stated anew beside one.) A tool call cannot be
+/// cut, as half of its arguments could be acted on: the run is ended, after all that waited.
 const WAITING_LIMIT: usize = 1024 * 1024;
 
-/// The `code` of the `RUN_ERROR` past the limit.
-const CODE: &str = "CLIENT_TOO_OLD";
-const MESSAGE: &str = "too much of the run came beside one tool call for a client that takes one thing at a time";
+const MESSAGE: &str = "Too much of the run came beside one tool call, for a client that takes one thing at a time.";
 
 /// Lets one text message or tool call be open at a time.
 #[derive(Debug)]
@@ -131,7 +129,7 @@ impl Serial {
         if self.waiting.bytes() > self.limit {
             self.close(at, out);
             out.converted(Way::Down, EventKind::ToolCallArgs, Loss::Whole("waiting"));
-            out.send(Event::run_error(MESSAGE, CODE), at);
+            out.refuse(Refused { fault: Fault::Budget, rule: "waiting", message: MESSAGE.into() });
             self.ended = true;
         }
     }
@@ -157,6 +155,9 @@ impl Serial {
 
 impl Stage for Serial {
     fn event(&mut self, event: Event, at: Instant, out: &mut Out<'_>) {
+        if self.ended && event.is_own() {
+            return out.send(event, at);
+        }
         if self.ended {
             return out.converted(Way::Down, event.kind(), Loss::Whole("waiting"));
         }

@@ -37,7 +37,7 @@ fn glued_payloads_are_taken_apart() {
     let glued: &'static str = Box::leak(format!("{START}\n{CONTENT}{END}").into_boxed_str());
     mends(&[glued], &[START, CONTENT, END], &["glued_frames"]);
     let outcome = through(Mode::Refuse, &within(&[glued]));
-    assert!(outcome.refused.unwrap().malformed);
+    assert_eq!(outcome.refused.unwrap().fault, Fault::Malformed);
     let whole = format!("{STARTED}\n{START}\n{CONTENT}");
     let last = format!("{FINISHED}\n[DONE]");
     assert_eq!(repaired(&[&whole, END, &last]).texts, [STARTED, START, CONTENT, END, FINISHED]);
@@ -59,7 +59,7 @@ fn what_nobody_can_read_ends_the_run() {
     for broken in ["oops", r#"{"type":"RAW","event":{"a":"#, "[{}]", r#"{"type":"TEXT_MESSAGE_START","messageId":5}"#] {
         let outcome = repaired(&within(&[RAW, broken, RAW]));
         assert_eq!(outcome.texts, [STARTED, RAW], "nothing follows");
-        assert!(outcome.refused.unwrap().malformed, "{broken}");
+        assert_eq!(outcome.refused.unwrap().fault, Fault::Malformed, "{broken}");
     }
 }
 

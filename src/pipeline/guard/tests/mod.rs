@@ -12,7 +12,7 @@ use std::time::Instant;
 use bytes::Bytes;
 
 use super::*;
-use crate::pipeline::{Peers, Recipe, Refused, Sink};
+use crate::pipeline::{Fault, Peers, Recipe, Refused, Sink};
 
 /// What came out of a stream.
 #[derive(Debug, Default, PartialEq, Eq)]

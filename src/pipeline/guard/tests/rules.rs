@@ -14,7 +14,8 @@ fn breaks(rule: Rule, list: &[&str]) {
     }
     assert_eq!(refused.texts, owned(&list[..list.len() - 1]), "it stops before the event");
     let why = refused.refused.unwrap();
-    assert_eq!((why.rule, why.malformed), (rule.as_str(), rule.weight() == Weight::Malformed));
+    let malformed = rule.weight() == Weight::Malformed;
+    assert_eq!((why.rule, why.fault == Fault::Malformed), (rule.as_str(), malformed));
     assert!(why.message.contains(rule.as_str()), "{}", why.message);
 }
 
