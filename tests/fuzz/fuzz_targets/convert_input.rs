@@ -6,7 +6,12 @@ mod inputs;
 mod made;
 mod messages;
 
-use libfuzzer_sys::{arbitrary::Unstructured, fuzz_target};
+use std::fmt;
+
+use libfuzzer_sys::{
+    arbitrary::{Arbitrary, Result, Unstructured},
+    fuzz_target,
+};
 use serde::de::IgnoredAny;
 use tidegate::{
     agui::Version,
@@ -20,28 +25,41 @@ fn is_object(body: &[u8]) -> bool {
         .is_ok_and(|text| text.trim_ascii_start().starts_with('{') && serde_json::from_str::<IgnoredAny>(text).is_ok())
 }
 
-fn body(bytes: &mut Unstructured<'_>) -> Vec<u8> {
-    let kind = made::byte(bytes);
-    if kind < 64 {
-        return bytes.bytes(bytes.len()).unwrap_or_default().to_vec();
-    }
-    let mut text = String::new();
-    if kind == 64 {
-        text.push('\u{feff}');
-    }
-    made::value(bytes, &inputs::INPUT, &mut text);
-    text.into_bytes()
+/// A body and between whom it goes.
+struct Case {
+    between: Between,
+    body: Vec<u8>,
 }
 
-fuzz_target!(|bytes: &[u8]| {
-    let mut bytes = Unstructured::new(bytes);
-    let versions: Vec<_> = Version::all().chain([Version::NEWER]).collect();
-    let between = Between {
-        client: *made::pick(&mut bytes, &versions),
-        agent: *made::pick(&mut bytes, &versions),
-        resume: *made::pick(&mut bytes, &[Resume::Native, Resume::ForwardedProps]),
-    };
-    let body = body(&mut bytes);
+impl<'a> Arbitrary<'a> for Case {
+    fn arbitrary(bytes: &mut Unstructured<'a>) -> Result<Self> {
+        let versions: Vec<_> = Version::all().chain([Version::NEWER]).collect();
+        let between = Between {
+            client: *made::pick(bytes, &versions),
+            agent: *made::pick(bytes, &versions),
+            resume: *made::pick(bytes, &[Resume::Native, Resume::ForwardedProps]),
+        };
+        let kind = made::byte(bytes);
+        if kind < 64 {
+            return Ok(Self { between, body: bytes.bytes(bytes.len())?.to_vec() });
+        }
+        let mut text = String::new();
+        if kind == 64 {
+            text.push('\u{feff}');
+        }
+        made::value(bytes, &inputs::INPUT, &mut text);
+        Ok(Self { between, body: text.into_bytes() })
+    }
+}
+
+impl fmt::Debug for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:#?}\n{}", self.between, String::from_utf8_lossy(&self.body))
+    }
+}
+
+fuzz_target!(|case: Case| {
+    let Case { between, body } = case;
     let converted = convert(&body, &between);
 
     let is_name = |loss: &&str| loss.len() < 24 && loss.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
@@ -54,8 +72,10 @@ fuzz_target!(|bytes: &[u8]| {
     assert!(needed(&between) || converted.client.is_old(), "said to need nothing");
     assert!(text.len() <= 256 + 4 * body.len(), "{} of {}", text.len(), body.len());
     if is_object {
-        assert!(self::is_object(&text), "{}", String::from_utf8_lossy(&text));
+        let shown = String::from_utf8_lossy(&text);
+        assert!(self::is_object(&text), "{shown}");
         let again = convert(&text, &Between { client: converted.client, ..between });
-        assert!(again.text.is_none() && again.losses.is_empty(), "{:?}\n{}", again, String::from_utf8_lossy(&text));
+        assert!(again.losses.is_empty(), "{:?} of\n{shown}", again.losses);
+        assert!(again.text.is_none(), "{}\nof\n{shown}", String::from_utf8_lossy(&again.text.unwrap_or_default()));
     }
 });

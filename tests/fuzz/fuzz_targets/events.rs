@@ -198,7 +198,7 @@ pub fn stream(bytes: &mut Unstructured<'_>) -> Vec<Vec<u8>> {
                 list.push(event(bytes, kind).into_bytes());
             }
             ..=247 => list.push(pick(bytes, PAYLOADS).as_bytes().to_vec()),
-            ..=251 => list.extend(list.last().cloned()),
+            ..=253 => list.extend(list.last().cloned()),
             _ => flood(bytes, &mut left, &mut list),
         }
     }
@@ -223,8 +223,8 @@ fn event(bytes: &mut Unstructured<'_>, kind: EventKind) -> String {
 
 fn flood(bytes: &mut Unstructured<'_>, left: &mut usize, list: &mut Vec<Vec<u8>>) {
     let text = pick(bytes, FLOODS);
-    let padding = "p".repeat((1 << (byte(bytes) % 16)) - 1);
-    for n in 0..usize::from(byte(bytes)) * 8 {
+    let padding = "p".repeat((1 << (byte(bytes) % 9)) - 1);
+    for n in (list.len()..).take(usize::from(byte(bytes)) * 4) {
         let text = text.replace('@', &format!("{n}{padding}")).into_bytes();
         let Some(rest) = left.checked_sub(text.len()) else { break };
         *left = rest;

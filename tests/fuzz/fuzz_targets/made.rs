@@ -91,7 +91,7 @@ pub fn members(bytes: &mut Unstructured<'_>, members: &[Member], follow: bool, o
             168..=231 => (0, String::new()),
             232..=239 => (2, format!("\"{name}\":")),
             240..=247 => (1, format!("\n  \"{name}\" : ")),
-            248.. => (1, format!("\"\\u{:04x}{}\":", name.as_bytes()[0], &name[1..])),
+            248.. => (1, escaped(name)),
         };
         for _ in 0..times {
             out.push_str(comma);
@@ -99,5 +99,13 @@ pub fn members(bytes: &mut Unstructured<'_>, members: &[Member], follow: bool, o
             value(bytes, shape, out);
             comma = ",";
         }
+    }
+}
+
+/// A name with its first letter as an escape.
+fn escaped(name: &str) -> String {
+    match name.chars().next() {
+        Some(first) => format!("\"\\u{:04x}{}\":", u32::from(first), &name[first.len_utf8()..]),
+        None => "\"\":".to_owned(),
     }
 }

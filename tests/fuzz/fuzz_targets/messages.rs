@@ -17,25 +17,36 @@ pub const CONTENT: Shape = Any(&[TEXT, Each(&PART), One(&["null", "{}"])]);
 const MIME: Shape = One(&[r#""image/png""#, r#""audio/ogg""#, r#""text/csv""#, "null"]);
 const PLACE: Shape = One(&[r#""iV""#, r#""http://h""#, r#""""#, "null"]);
 
-const PART: Shape = Object(&[
-    ("type", One(&[r#""text""#, r#""image""#, r#""binary""#, r#""audio""#, r#""video""#, r#""document""#, r#""new""#])),
-    ("text", TEXT),
-    (
-        "source",
-        Object(&[
-            ("type", One(&[r#""data""#, r#""url""#, r#""file""#, r#""new""#])),
-            ("value", PLACE),
-            ("mimeType", MIME),
-            ("mime_type", MIME),
-        ]),
-    ),
-    ("mimeType", MIME),
-    ("mime_type", MIME),
-    ("data", PLACE),
-    ("url", PLACE),
-    ("id", ID),
-    ("filename", TEXT),
-    ("metadata", Any(&[DATA, Object(&[("filename", TEXT), ("alt", TEXT)])])),
+const TYPES: Shape = One(&[r#""text""#, r#""image""#, r#""audio""#, r#""video""#, r#""document""#, r#""new""#]);
+const METADATA: Shape = Any(&[DATA, Object(&[("filename", TEXT), ("alt", TEXT)])]);
+
+/// A part in its current form, and one from before there were media.
+const PART: Shape = Any(&[
+    Object(&[
+        ("type", TYPES),
+        ("text", TEXT),
+        (
+            "source",
+            Object(&[
+                ("type", One(&[r#""data""#, r#""url""#, r#""file""#, r#""new""#])),
+                ("value", PLACE),
+                ("mimeType", MIME),
+                ("mime_type", MIME),
+            ]),
+        ),
+        ("id", ID),
+        ("metadata", METADATA),
+    ]),
+    Object(&[
+        ("type", One(&[r#""binary""#, r#""\u0062inary""#])),
+        ("mimeType", MIME),
+        ("mime_type", MIME),
+        ("data", PLACE),
+        ("url", PLACE),
+        ("id", ID),
+        ("filename", TEXT),
+        ("metadata", METADATA),
+    ]),
 ]);
 
 const CALL: Shape = Object(&[
