@@ -184,8 +184,8 @@ const FLOODS: &[&str] = &[
     r#"{"type":"RUN_FINISHED","result":"@"}"#,
 ];
 
-/// A stream's events.
-pub fn stream(bytes: &mut Unstructured<'_>) -> Vec<Vec<u8>> {
+/// A stream's events, with so many floods at most: a stream with one takes as long as hundreds of others.
+pub fn stream(bytes: &mut Unstructured<'_>, mut floods: u8) -> Vec<Vec<u8>> {
     let mut list = Vec::new();
     let mut left = SIZE;
     for _ in 0..EVENTS {
@@ -198,8 +198,12 @@ pub fn stream(bytes: &mut Unstructured<'_>) -> Vec<Vec<u8>> {
                 list.push(event(bytes, kind).into_bytes());
             }
             ..=247 => list.push(pick(bytes, PAYLOADS).as_bytes().to_vec()),
-            ..=253 => list.extend(list.last().cloned()),
-            _ => flood(bytes, &mut left, &mut list),
+            ..=251 => list.extend(list.last().cloned()),
+            _ if floods == 0 => {}
+            _ => {
+                floods -= 1;
+                flood(bytes, &mut left, &mut list);
+            }
         }
     }
     list
@@ -224,7 +228,7 @@ fn event(bytes: &mut Unstructured<'_>, kind: EventKind) -> String {
 fn flood(bytes: &mut Unstructured<'_>, left: &mut usize, list: &mut Vec<Vec<u8>>) {
     let text = pick(bytes, FLOODS);
     let padding = "p".repeat((1 << (byte(bytes) % 9)) - 1);
-    for n in (list.len()..).take(usize::from(byte(bytes)) * 4) {
+    for n in (list.len()..).take(byte(bytes).into()) {
         let text = text.replace('@', &format!("{n}{padding}")).into_bytes();
         let Some(rest) = left.checked_sub(text.len()) else { break };
         *left = rest;
