@@ -1,6 +1,6 @@
 //! What the client sees of an agent that breaks the protocol, what is counted of it, and what the agent learns.
 
-use super::support::{Agent, END, FINISHED, Gateway, STARTED, STREAM, chunk, code_of, frame, frames, post};
+use super::support::{Agent, END, FINISHED, Gateway, STARTED, chunk, code_of, frame, frames, post};
 
 const OPENED: &str = r#"{"type":"TEXT_MESSAGE_START","messageId":"m","role":"assistant"}"#;
 const CLOSED: &str = r#"{"type":"TEXT_MESSAGE_END","messageId":"m"}"#;
@@ -98,12 +98,16 @@ async fn a_page_in_place_of_a_stream_is_no_success_for_a_guarded_run() {
 #[tokio::test]
 async fn a_change_that_does_not_fit_the_state_is_what_the_route_makes_of_it() {
     let agent = Agent::new().await;
-    for (policy, after) in [("forward", frame(DELTA)), ("drop", String::new()), ("resync", frame(SNAPSHOT))] {
+    for (policy, after, result) in [
+        ("forward", frame(DELTA), "failed"),
+        ("drop", String::new(), "failed"),
+        ("resync", frame(SNAPSHOT), "resynced"),
+    ] {
         let gateway = holding(&agent, &format!("state = {{ on_mismatch = \"{policy}\" }}"));
         let seen = sees(&gateway, &agent, &[STARTED, SNAPSHOT, DELTA, FINISHED]).await;
         let rest = seen.strip_prefix(&frames([STARTED, SNAPSHOT])).unwrap_or_else(|| panic!("{seen}"));
         assert_eq!(rest, after + &frame(FINISHED), "{policy}");
-        gateway.shows("tidegate_state_patches_total", &["result=\"failed\""], 1.0).await;
+        gateway.shows("tidegate_state_patches_total", &[&format!("result=\"{result}\"")], 1.0).await;
         gateway.is_clean().await;
     }
 }
