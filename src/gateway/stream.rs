@@ -385,19 +385,17 @@ impl EventStream {
     fn ends_with(&mut self, how: End, error: Option<(Code, Outcome, &str)>, at: Instant) {
         self.source = None;
         self.phase = Phase::Over;
-        // Only then it is known whether an end is owed: a stage may have held the agent's.
-        self.pipeline.end(how, at, &mut self.sink);
-        self.send_what_came_out(at);
         if let Some((code, outcome, message)) = error
             && self.life.owes_an_end()
+            && !self.pipeline.holds_an_end()
         {
             self.tally.stopped(code, outcome);
             let event = Event::run_error(message, code.as_str());
             self.begin_with(event.kind(), at);
             self.pipeline.event(event, at, &mut self.sink);
-            self.pipeline.end(how, at, &mut self.sink);
-            self.send_what_came_out(at);
         }
+        self.pipeline.end(how, at, &mut self.sink);
+        self.send_what_came_out(at);
     }
 
     /// Does what is due. `read_at`: bytes came just now, at this time.

@@ -43,6 +43,11 @@ pub trait Stage: fmt::Debug {
     fn held(&self) -> usize {
         0
     }
+
+    /// Whether a run's terminal event is among them, so that the stream will have an end.
+    fn holds_an_end(&self) -> bool {
+        false
+    }
 }
 
 /// How a stream came to its end.
@@ -319,6 +324,11 @@ impl Pipeline {
     /// The stream is over: what is held comes out.
     pub fn end(&mut self, how: End, at: Instant, sink: &mut Sink) {
         self.each(sink, |stage, out| stage.end(how, at, out));
+    }
+
+    /// Whether a stage holds a run's terminal event.
+    pub fn holds_an_end(&self) -> bool {
+        self.stages.iter().any(|placed| placed.stage.holds_an_end())
     }
 
     /// Bytes held by all stages.

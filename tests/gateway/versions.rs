@@ -195,6 +195,35 @@ async fn a_loss_is_counted_each_time_and_told_once_where_that_is_asked_for() {
 }
 
 #[tokio::test]
+async fn runs_that_become_one_for_an_older_client_have_one_end() {
+    let agent = Agent::new().await;
+    let gateway = Gateway::with(&agent, "", "client_version = \"0.0.36\"\nguard = \"repair\"");
+    let again = FINISHED.replace("r1", "r2");
+    let (text, end) = (
+        r#"{"type":"TEXT_MESSAGE_START","messageId":"m","role":"assistant"}"#,
+        r#"{"type":"TEXT_MESSAGE_END","messageId":"m"}"#,
+    );
+    for (sent, kept, broken) in [
+        (frames([STARTED, FINISHED, &STARTED.replace("r1", "r2"), &again]), frames([STARTED, &again]), false),
+        (frames([STARTED, FINISHED]), frames([STARTED, FINISHED]), false),
+        (frames([STARTED, text]), frames([STARTED, text, end]), true),
+    ] {
+        let mut client = gateway.ask(post("/")).await;
+        let (mut connection, ..) = agent.request().await;
+        connection.send(STREAM).await;
+        connection.send(chunk(sent)).await;
+        connection.send(END).await;
+        client.head().await;
+        let seen = client.rest().await;
+        let rest = seen.strip_prefix(&kept).unwrap_or_else(|| panic!("{seen}"));
+        assert_eq!(
+            if broken { code_of(rest) } else { rest.to_owned() },
+            if broken { "UPSTREAM_TRUNCATED" } else { "" }
+        );
+    }
+}
+
+#[tokio::test]
 async fn an_older_client_gets_events_although_it_names_protobuf() {
     let agent = Agent::new().await;
     let gateway = Gateway::with(&agent, "", "client_version = \"0.0.47\"");

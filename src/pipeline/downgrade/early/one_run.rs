@@ -47,6 +47,10 @@ impl Stage for OneRun {
     fn held(&self) -> usize {
         self.finished.as_ref().map_or(0, Event::size)
     }
+
+    fn holds_an_end(&self) -> bool {
+        self.finished.is_some()
+    }
 }
 
 #[cfg(test)]
