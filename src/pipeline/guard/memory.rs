@@ -117,14 +117,18 @@ impl Memory {
     pub fn up_to_an_unknown_result(&mut self, messages: &[u8], state: &State) -> Option<(Rule, Vec<u8>)> {
         let mut elements = Elements::of(messages);
         let (mut cut, mut follows, mut ids) = (None, false, None);
-        let mut results = Vec::new();
+        let (mut results, mut calls) = (Vec::new(), HashSet::new());
         for place in elements.by_ref() {
             let message = messages.get(place.clone())?;
+            let streamed = self.is_streamed(message, state);
             if let Some((rule, _)) = cut {
-                follows |= rule == Rule::ToolMessageRenamed || self.is_streamed(message, state);
+                follows |= streamed || rule == Rule::ToolMessageRenamed;
+            }
+            if streamed {
+                calls.extend(calls_of(message));
             }
             let Some(result) = ToolMessage::of(message) else { continue };
-            let Some(rule) = self.unknown(&result, state) else { continue };
+            let Some(rule) = self.unknown(&result, state, &calls) else { continue };
             let known = self.results.get(&*result.call);
             let ids = ids.get_or_insert_with(|| ids_of(messages));
             if known.is_some_and(|known| ids.contains(&**known)) || !self.has_room(&result.call, &result.id) {
@@ -141,12 +145,14 @@ impl Memory {
         Some((rule, [messages.get(..end)?, b"]"].concat()))
     }
 
-    /// The rule that this result breaks, if the client has none of its call, or has it under another identifier.
-    fn unknown(&self, result: &ToolMessage<'_>, state: &State) -> Option<Rule> {
-        match self.results.get(&*result.call) {
+    /// The rule that this result breaks, if the client has none of its call, or has it under another identifier; `calls`:
+    /// those of messages that were streamed, which may have been left out of the stream.
+    fn unknown(&self, result: &ToolMessage<'_>, state: &State, calls: &HashSet<Cow<'_, str>>) -> Option<Rule> {
+        let call = &*result.call;
+        match self.results.get(call) {
             Some(known) => (**known != *result.id).then_some(Rule::ToolMessageRenamed),
-            None if state.is_answered(&result.call) => None,
-            None => state.knows(Item::ToolCall, &result.call).then_some(Rule::ToolMessageUntold),
+            None if state.is_answered(call) => None,
+            None => (calls.contains(call) || state.knows(Item::ToolCall, call)).then_some(Rule::ToolMessageUntold),
         }
     }
 
@@ -155,10 +161,8 @@ impl Memory {
         if let Some(result) = ToolMessage::of(message) {
             return self.results.get(&*result.call).is_some_and(|known| **known == *result.id);
         }
-        let calls =
-            Members::of(message).find(|member| member.is("toolCalls")).map_or(&b"[]"[..], |member| member.value);
         text_in(message, "id").is_some_and(|id| state.knows(Item::Text, &id))
-            || json::elements(calls).filter_map(|call| text_in(call, "id")).any(|id| state.knows(Item::ToolCall, &id))
+            || calls_of(message).any(|id| state.knows(Item::ToolCall, &id))
     }
 
     fn has_room(&self, call: &str, message: &str) -> bool {
@@ -250,6 +254,12 @@ impl<'a> ToolMessage<'a> {
         let call = text_in(message, "toolCallId").filter(|_| text_in(message, "role").as_deref() == Some("tool"))?;
         Some(Self { id: text_in(message, "id")?, call })
     }
+}
+
+/// The identifiers of the tool calls of a message.
+fn calls_of(message: &[u8]) -> impl Iterator<Item = Cow<'_, str>> {
+    let calls = Members::of(message).find(|member| member.is("toolCalls")).map_or(&b""[..], |member| member.value);
+    json::elements(calls).filter_map(|call| text_in(call, "id"))
 }
 
 fn ids_of(messages: &[u8]) -> HashSet<Cow<'_, str>> {

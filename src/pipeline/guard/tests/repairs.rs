@@ -191,6 +191,10 @@ fn a_tool_message_that_was_never_told_comes_before_what_was_made_of_it() {
     let up_to = snapshot(&[ASKED, SECOND]);
     let expected = [&streamed[..], &[&up_to, &all, &all]].concat();
     mends(&[&streamed[..], &[&all, &all]].concat(), &expected, &["tool_message_untold"]);
+    let silent = all.replace(r#""id":"a""#, r#""id":"m0""#);
+    let (start, end) = (START.replace("m1", "m0"), END.replace("m1", "m0"));
+    let outcome = repaired(&within(&[&start, &end, START, END, &silent]));
+    assert_eq!(outcome.repaired, ["tool_message_untold"], "nor the call, of a text that was");
     let other = [CALL, CALLED, &all];
     mends(&other, &other, &[]);
     let of_another_run = [START, END, &all];
