@@ -23,6 +23,8 @@ mod figures;
 mod foreign;
 #[path = "gateway/framing.rs"]
 mod framing;
+#[path = "gateway/grammar.rs"]
+mod grammar;
 #[path = "gateway/headers.rs"]
 mod headers;
 #[path = "gateway/http2.rs"]

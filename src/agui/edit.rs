@@ -58,15 +58,14 @@ pub fn elements(text: &[u8], mut change: impl FnMut(&[u8]) -> Change) -> Option<
     splice.finish(elements.is_complete())
 }
 
-/// The object in `text` with this value for this member: in place of the values it had, or at its end. `None` if it is
-/// no whole object.
+/// The object in `text` with this value for this member: once, where it stood first, or at its end. `None` if it is no
+/// whole object.
 pub fn with(text: &[u8], name: &str, value: &[u8]) -> Option<Vec<u8>> {
     let mut found = false;
     let edited = members(text, |member| match member.is(name) {
-        true => {
-            found = true;
-            Change::Value(value.to_vec())
-        }
+        // Once, or a name given often would multiply the value.
+        true if std::mem::replace(&mut found, true) => Change::Drop,
+        true => Change::Value(value.to_vec()),
         false => Change::Keep,
     });
     if found { edited } else { appended(text, name, value) }
@@ -228,6 +227,11 @@ mod tests {
             assert_eq!(text(with(before.as_bytes(), "n", b"0")).unwrap(), after);
         }
         assert_eq!(with(b"[1]", "n", b"0"), None);
+    }
+
+    #[test]
+    fn a_member_given_often_is_set_once() {
+        assert_eq!(text(with(br#"{"n":1,"a":2,"n":3, "\u006e":4}"#, "n", b"[0]")).unwrap(), r#"{"n":[0],"a":2}"#);
     }
 
     #[test]

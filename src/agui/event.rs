@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use bytes::Bytes;
 
 use super::{
-    Encoding, EventKind,
+    Encoding, EventKind, Word,
     edit::{self, Change},
     json::{self, Member, Members},
 };
@@ -68,7 +68,7 @@ impl Event {
         self.own
     }
 
-    /// What it is, by the first `type` of the object.
+    /// What it is, by the last `type` of the object.
     pub fn kind(&self) -> EventKind {
         self.kind
     }
@@ -93,12 +93,13 @@ impl Event {
         self.string("type")
     }
 
-    /// The first top-level member of this name, spelled as it came.
+    /// The top-level member of this name, spelled as it came. If it is there more than once the last one counts, as it
+    /// does for those who read JSON.
     pub fn member(&self, name: &str) -> Option<&[u8]> {
-        Members::of(&self.text).find(|m| m.is(name)).map(|m| m.value)
+        Members::of(&self.text).filter(|m| m.is(name)).last().map(|m| m.value)
     }
 
-    /// The first top-level member of this name, if it is a string.
+    /// The top-level member of this name, if it is a string.
     pub fn string(&self, name: &str) -> Option<Cow<'_, str>> {
         json::string(self.member(name)?)
     }
@@ -128,9 +129,20 @@ impl Event {
     }
 }
 
-/// The kind of the event in `text`: reads no further than its `type`, which comes first nearly always.
+static TYPE: Word = Word::new("\"type\"");
+/// What may spell a name so that it is not found by its letters.
+static ESCAPE: Word = Word::new("\\u");
+
+/// The kind of the event in `text`, by its last `type`: reads no further than the first, which comes first nearly always,
+/// unless another may follow.
 fn kind_of(text: &[u8]) -> EventKind {
-    let Some(member) = Members::of(text).find(|m| m.is("type")) else { return EventKind::Other };
+    let Some(mut member) = Members::of(text).find(|m| m.is("type")) else { return EventKind::Other };
+    let rest = &text[member.span.end..];
+    if (TYPE.is_in(rest) || ESCAPE.is_in(rest))
+        && let Some(last) = Members::of(text).filter(|m| m.is("type")).last()
+    {
+        member = last;
+    }
     match member.value {
         [b'"', name @ .., b'"'] if !name.contains(&b'\\') => EventKind::from_name(name),
         _ => member.string().map_or(EventKind::Other, |name| EventKind::from_name(name.as_bytes())),
@@ -154,6 +166,19 @@ mod tests {
         for odd in ["", "[DONE]", "{}", r#"{"type":1}"#, r#"{"type":"run_error"}"#, r#"["type"]"#, "\u{fffd}"] {
             assert_eq!(event(odd).kind(), EventKind::Other, "{odd}");
         }
+    }
+
+    #[test]
+    fn of_a_member_given_often_the_last_one_counts() {
+        for text in [
+            r#"{"type":"VENDOR","type":"RUN_FINISHED","id":1,"id":2}"#,
+            r#"{"type":"VENDOR","id":1,"\u0074ype":"RUN_FINISHED","\u0069d":2}"#,
+            r#"{"type":"RAW","event":{"type":"RAW"},"id":1,"type":"RUN_FINISHED","id":2}"#,
+        ] {
+            assert_eq!(event(text).kind(), EventKind::RunFinished, "{text}");
+            assert_eq!(event(text).member("id"), Some(&b"2"[..]), "{text}");
+        }
+        assert_eq!(event(r#"{"type":"CUSTOM","value":{"type":"RAW"},"t":"\u0074ype"}"#).kind(), EventKind::Custom);
     }
 
     #[test]

@@ -11,6 +11,7 @@ pub mod lanes;
 mod life;
 pub mod message;
 mod version;
+mod word;
 
 pub use encoding::Encoding;
 pub use event::Event;
@@ -18,3 +19,4 @@ pub use input::{InputFacts, InputScan, Text};
 pub use kind::{EventKind, Kinds};
 pub use life::Life;
 pub use version::{UnknownVersion, Version};
+pub use word::Word;

@@ -3,12 +3,12 @@
 
 use std::time::Instant;
 
-use memchr::memmem;
-
 use crate::{
-    agui::{Event, EventKind, Kinds},
+    agui::{Event, EventKind, Kinds, Word},
     pipeline::{Loss, Out, Stage, Way},
 };
+
+static EMPTY: Word = Word::new("\"\"");
 
 /// Leaves out empty deltas.
 #[derive(Debug)]
@@ -24,8 +24,7 @@ impl Stage for EmptyDelta {
     }
 
     fn event(&mut self, event: Event, at: Instant, out: &mut Out<'_>) {
-        let quotes = b"\"\"";
-        if memmem::find(event.text(), quotes).is_some() && event.member("delta") == Some(quotes) {
+        if EMPTY.is_in(event.text()) && event.member("delta") == Some(b"\"\"") {
             return out.converted(Way::Down, event.kind(), Loss::None);
         }
         out.send(event, at);

@@ -9,6 +9,7 @@ mod history;
 mod null_parent;
 mod on_interrupt;
 mod one_lane;
+mod operation;
 mod outcome;
 mod parent;
 mod restate;
@@ -81,6 +82,7 @@ fn before_1_0(client: Version, unrepresentable: Unrepresentable, shims: &mut Vec
     shims.push(Box::new(run_started::RunStarted::new(client)));
     shims.push(Box::new(history::History::new(client)));
     shims.push(Box::new(tool_result::ToolResult));
+    shims.push(Box::new(operation::Operation));
     shims.push(Box::new(cancelled::Cancelled));
     if client >= Version::npm(54) {
         shims.push(Box::new(outcome::Outcome));

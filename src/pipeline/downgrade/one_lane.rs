@@ -5,12 +5,12 @@
 
 use std::time::Instant;
 
-use memchr::memmem;
-
 use crate::{
-    agui::{Event, EventKind, Kinds, edit, json::Members},
+    agui::{Event, EventKind, Kinds, Word, edit, json::Members},
     pipeline::{End, Loss, Out, Stage, Way, expand::Expand},
 };
+
+static SUBAGENT_RUN_ID: Word = Word::new("subagentRunId");
 
 /// Expands the chunks of streams that have subagents.
 #[derive(Debug, Default)]
@@ -69,7 +69,7 @@ impl Stage for OneLane {
     }
 
     fn event(&mut self, event: Event, at: Instant, out: &mut Out<'_>) {
-        let tagged = memmem::find(event.text(), b"subagentRunId").is_some() && event.member("subagentRunId").is_some();
+        let tagged = SUBAGENT_RUN_ID.is_in(event.text()) && event.member("subagentRunId").is_some();
         if tagged {
             self.expand.get_or_insert_default();
         }

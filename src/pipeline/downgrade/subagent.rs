@@ -3,12 +3,10 @@
 
 use std::time::Instant;
 
-use memchr::memmem;
-
 use super::{Unrepresentable, wrap::wrapped};
 use crate::{
     agui::{
-        Event, EventKind, Kinds,
+        Event, EventKind, Kinds, Word,
         edit::{self, Change},
         json::Member,
     },
@@ -22,6 +20,7 @@ pub struct Subagent {
 }
 
 const TAG: &str = "subagentRunId";
+static WORD: Word = Word::new(TAG);
 
 impl Subagent {
     pub fn new(unrepresentable: Unrepresentable) -> Self {
@@ -75,7 +74,7 @@ impl Stage for Subagent {
             out.converted(Way::Down, kind, Loss::None);
             return out.send(wrapped(&event, kind.as_str()), at);
         }
-        if memmem::find(event.text(), TAG.as_bytes()).is_none() {
+        if !WORD.is_in(event.text()) {
             return out.send(event, at);
         }
         let edited = match kind {

@@ -11,14 +11,15 @@ mod tests;
 use std::time::Instant;
 
 use bytes::Bytes;
-use memchr::memmem;
 
 use self::chunk::{Chunk, Opener, Shape};
 use super::{End, Out, Stage};
 use crate::agui::{
-    Event, EventKind, Kinds,
+    Event, EventKind, Kinds, Word,
     lanes::{Item, Lanes, Open, Place},
 };
+
+static SUBAGENT_RUN_ID: Word = Word::new("subagentRunId");
 
 /// Turns chunks into start, content and end.
 ///
@@ -133,7 +134,7 @@ impl Expand {
                 | EventKind::ReasoningStart
                 | EventKind::ReasoningMessageStart
         );
-        let tells = opens && (!self.lanes.is_unowned() || memmem::find(event.text(), b"subagentRunId").is_some());
+        let tells = opens && (!self.lanes.is_unowned() || SUBAGENT_RUN_ID.is_in(event.text()));
         if self.lanes.is_idle() && !tells {
             return;
         }

@@ -3,14 +3,16 @@
 
 use std::ops::Range;
 
-use memchr::memmem;
 use serde::de::IgnoredAny;
 
 use super::rule::Rule;
 use crate::agui::{
-    Event, EventKind,
+    Event, EventKind, Word,
     json::{self, Members},
 };
+
+static NAN: Word = Word::new("NaN");
+static INFINITY: Word = Word::new("Infinity");
 
 /// How many payloads may be glued together in one frame.
 const PIECES_MAX: usize = 1024;
@@ -37,7 +39,7 @@ pub fn breach(event: &Event, closely: bool, foreign: bool) -> Option<Rule> {
 }
 
 fn is_suspicious(text: &[u8], closely: bool) -> bool {
-    closely || memmem::find(text, b"NaN").is_some() || memmem::find(text, b"Infinity").is_some()
+    closely || NAN.is_in(text) || INFINITY.is_in(text)
 }
 
 /// Whether a text is one JSON value; depth costs no stack.

@@ -8,6 +8,7 @@ mod members;
 mod memory;
 mod refuse;
 mod repair;
+mod repeat;
 mod rule;
 mod shape;
 mod state;
@@ -17,6 +18,7 @@ mod tests;
 use std::time::Instant;
 
 use memory::Memory;
+use repeat::Repeat;
 pub use rule::{Rule, Weight};
 use state::{Breach, State};
 
@@ -44,6 +46,7 @@ pub struct Guard {
     mode: Mode,
     state: State,
     memory: Memory,
+    repeat: Repeat,
     /// The run was ended here; nothing more goes out.
     is_over: bool,
 }
@@ -51,7 +54,7 @@ pub struct Guard {
 impl Guard {
     /// A guard at the beginning of a stream.
     pub fn new(mode: Mode) -> Self {
-        Self { mode, state: State::default(), memory: Memory::default(), is_over: false }
+        Self { mode, state: State::default(), memory: Memory::default(), repeat: Repeat::default(), is_over: false }
     }
 
     /// The first rule that an event breaks, with what was seen of it.
@@ -73,10 +76,11 @@ impl Guard {
 
     fn observe(&mut self, event: Event, at: Instant, out: &mut Out<'_>) {
         let (seen, breach) = self.judge(&event);
-        if let Some(breach) = breach {
-            out.violated(breach.rule.as_str());
-        }
         self.state.apply(&seen);
+        match breach {
+            Some(breach) => out.violated(breach.rule.as_str()),
+            None => self.repeat.remember(&event),
+        }
         out.send(event, at);
     }
 
@@ -90,6 +94,7 @@ impl Guard {
             }
         }
         self.state.apply(&seen);
+        self.repeat.remember(&event);
         out.send(event, at);
     }
 }
@@ -109,10 +114,18 @@ fn unnamed(event: &Event, seen: &Seen<'_>) -> Option<Breach> {
 
 impl Stage for Guard {
     fn event(&mut self, event: Event, at: Instant, out: &mut Out<'_>) {
+        if self.is_over {
+            // What the run ends with is the gateway's.
+            if event.is_own() {
+                out.send(event, at);
+            }
+            return;
+        }
+        if self.repeat.is_all_of(&event) {
+            return out.send(event, at);
+        }
+        self.repeat.forget();
         match self.mode {
-            // What the run ends with.
-            _ if self.is_over && event.is_own() => out.send(event, at),
-            _ if self.is_over => {}
             Mode::Off => out.send(event, at),
             Mode::Observe => self.observe(event, at, out),
             Mode::Repair => self.repair(event, at, out),

@@ -78,6 +78,7 @@ impl Guard {
                     None => {
                         self.state.apply(&seen);
                         self.memory.sent(&seen, event.is_own());
+                        self.repeat.remember(&event);
                         out.send(event, at);
                         continue;
                     }

@@ -3,14 +3,15 @@
 
 use std::collections::HashSet;
 
-use memchr::memmem;
-
 use super::Between;
 use super::boundary::{Losses, MEDIA, PARTS};
 use super::media::{self, Kind, Likeness, Part, Source};
 use super::message::Role;
+use crate::agui::Word;
 use crate::agui::edit::{self, Change};
 use crate::agui::json::{Elements, elements};
+
+static BINARY: Word = Word::new("binary");
 
 /// Converts the content of a message; `None` if nothing changes.
 pub fn content(value: &[u8], role: Role, between: &Between, losses: &mut Losses) -> Option<Vec<u8>> {
@@ -89,7 +90,7 @@ fn twins(value: &[u8], shape: Shape) -> HashSet<Likeness<'_>> {
     };
     let mut twins = HashSet::new();
     // Without a part of the older form there is nothing twice.
-    if memmem::find(value, b"binary").is_none() {
+    if !BINARY.is_in(value) {
         return twins;
     }
     for part in elements(value).filter_map(Part::of).filter(stays) {

@@ -3,17 +3,17 @@
 
 use std::time::Instant;
 
-use memchr::memmem;
-
 use super::send;
 use crate::{
     agui::{
-        Event, EventKind, Kinds,
+        Event, EventKind, Kinds, Word,
         edit::{self, Change},
         json::{self, Members},
     },
     pipeline::{Loss, Out, Stage},
 };
+
+static BINARY: Word = Word::new("\"binary\"");
 
 /// Makes an image, audio, video or document of each `binary` part.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ impl Stage for Media {
     }
 
     fn event(&mut self, event: Event, at: Instant, out: &mut Out<'_>) {
-        if memmem::find(event.text(), b"\"binary\"").is_none() {
+        if !BINARY.is_in(event.text()) {
             return out.send(event, at);
         }
         let mut loss = Loss::None;

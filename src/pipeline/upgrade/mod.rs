@@ -22,10 +22,10 @@ mod version;
 
 use std::time::Instant;
 
-use memchr::memmem;
-
 use super::{End, Loss, Out, Stage, Way};
-use crate::agui::{Event, EventKind, Kinds, Version};
+use crate::agui::{Event, EventKind, Kinds, Version, Word};
+
+static PROTOCOL_VERSION: Word = Word::new("protocolVersion");
 
 /// What an older agent's stream passes through. `always`: also the runs that declare a current version.
 pub fn shims(always: bool) -> Vec<Box<dyn Stage>> {
@@ -95,7 +95,7 @@ impl<S: Stage> Stage for OldRuns<S> {
 }
 
 fn declares_current(event: &Event) -> bool {
-    memmem::find(event.text(), b"protocolVersion").is_some()
+    PROTOCOL_VERSION.is_in(event.text())
         && event.string("protocolVersion").is_some_and(|version| !Version::declared(&version).is_old())
 }
 

@@ -3,13 +3,13 @@
 
 use std::time::Instant;
 
-use memchr::memmem;
-
 use super::{optional, send};
 use crate::{
-    agui::{Event, EventKind},
+    agui::{Event, EventKind, Word},
     pipeline::{Loss, Out, Stage},
 };
+
+static NULL: Word = Word::new("null");
 
 /// Takes out optional members that are `null`: a current client fails at most of them.
 #[derive(Debug)]
@@ -17,7 +17,7 @@ pub(super) struct Nulls;
 
 impl Stage for Nulls {
     fn event(&mut self, event: Event, at: Instant, out: &mut Out<'_>) {
-        if event.kind() == EventKind::Other || memmem::find(event.text(), b"null").is_none() {
+        if event.kind() == EventKind::Other || !NULL.is_in(event.text()) {
             return out.send(event, at);
         }
         let changed = optional::without_nulls(event.kind(), event.text()).map(Event::made);

@@ -4,17 +4,17 @@
 
 use std::time::Instant;
 
-use memchr::memmem;
-
 use super::send;
 use crate::{
     agui::{
-        Event, EventKind, Kinds,
+        Event, EventKind, Kinds, Word,
         edit::Change,
         json::{self, Elements, Member, Members},
     },
     pipeline::{Loss, Out, Stage},
 };
+
+static OUTCOME: Word = Word::new("outcome");
 
 /// Turns an outcome that is a word into one that is an object, and takes out empty interrupts.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ impl Stage for Outcome {
     }
 
     fn event(&mut self, event: Event, at: Instant, out: &mut Out<'_>) {
-        if memmem::find(event.text(), b"outcome").is_none() {
+        if !OUTCOME.is_in(event.text()) {
             return out.send(event, at);
         }
         let mut loss = Loss::None;

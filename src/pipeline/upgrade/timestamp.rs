@@ -2,13 +2,13 @@
 
 use std::time::Instant;
 
-use memchr::memmem;
-
 use super::{is_safe_integer, send};
 use crate::{
-    agui::{Event, EventKind, edit::Change, json},
+    agui::{Event, EventKind, Word, edit::Change, json},
     pipeline::{Loss, Out, Stage},
 };
+
+static TIMESTAMP: Word = Word::new("\"timestamp\"");
 
 /// Rounds timestamps, reads those that are written out with their zone, and takes out the others.
 #[derive(Debug)]
@@ -16,7 +16,7 @@ pub(super) struct Timestamp;
 
 impl Stage for Timestamp {
     fn event(&mut self, event: Event, at: Instant, out: &mut Out<'_>) {
-        if event.kind() == EventKind::Other || memmem::find(event.text(), b"\"timestamp\"").is_none() {
+        if event.kind() == EventKind::Other || !TIMESTAMP.is_in(event.text()) {
             return out.send(event, at);
         }
         let mut loss = Loss::None;

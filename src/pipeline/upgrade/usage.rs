@@ -3,17 +3,17 @@
 
 use std::time::Instant;
 
-use memchr::memmem;
-
 use super::{is_safe_integer, send};
 use crate::{
     agui::{
-        Event, EventKind, Kinds,
+        Event, EventKind, Kinds, Word,
         edit::{self, Change},
         json::Elements,
     },
     pipeline::{Loss, Out, Stage},
 };
+
+static USAGE: Word = Word::new("usage");
 
 /// Takes out what is no usage.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ impl Stage for Usage {
     }
 
     fn event(&mut self, event: Event, at: Instant, out: &mut Out<'_>) {
-        if memmem::find(event.text(), b"usage").is_none() {
+        if !USAGE.is_in(event.text()) {
             return out.send(event, at);
         }
         let changed = event.edited(|member| if member.is("usage") { sound(member.value) } else { Change::Keep });

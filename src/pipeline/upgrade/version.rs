@@ -3,13 +3,13 @@
 
 use std::time::Instant;
 
-use memchr::memmem;
-
 use super::send;
 use crate::{
-    agui::{Event, EventKind, Kinds, Version, edit::Change},
+    agui::{Event, EventKind, Kinds, Version, Word, edit::Change},
     pipeline::{Loss, Out, Stage},
 };
+
+static PROTOCOL_VERSION: Word = Word::new("protocolVersion");
 
 /// Declares the current version where an old one was declared.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ impl Stage for Declared {
     }
 
     fn event(&mut self, event: Event, at: Instant, out: &mut Out<'_>) {
-        if memmem::find(event.text(), b"protocolVersion").is_none() {
+        if !PROTOCOL_VERSION.is_in(event.text()) {
             return out.send(event, at);
         }
         let changed = event.edited(|member| {

@@ -153,14 +153,11 @@ const UNREAD = [
   } },
   { below: V1, why: 'a state of null, 0, false or \'\' is not taken (§2 STATE_SNAPSHOT null)',
     of: events => events.filter(event => event.type !== 'STATE_SNAPSHOT' || event.snapshot) },
-  { below: V1, why: 'a change with an unknown operation is refused whole (§4.5)',
-    of: events => events.filter(event => event.type !== 'STATE_DELTA' || event.delta.every(one => OPERATIONS.includes(one.op))) },
   { below: 45, why: 'no reasoning, so none that takes the text of its identifier (§1.4, §2 0.0.45)',
     of: events => events.filter(event => !/^(REASONING|THINKING)_/.test(event.type)) },
   { below: 41, why: 'the input that RUN_STARTED repeats is stripped (§2 0.0.41)',
     of: events => events.map(event => event.type === 'RUN_STARTED' ? less(event, 'input') : event) },
 ];
-const OPERATIONS = ['add', 'remove', 'replace', 'move', 'copy', 'test'];
 
 const applies = (line, version) => number(version) < line.below && number(version) >= (line.from ?? 0);
 

@@ -1,0 +1,82 @@
+//! What the stages of a route add to an event that they need not change: a run of text and a tool call, decoded, pushed
+//! through and encoded again. The first line is the same without any stage.
+#![allow(missing_docs, clippy::unwrap_used)]
+
+use std::{hint::black_box, time::Instant};
+
+use bytes::Bytes;
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use tidegate::{
+    agui::Version,
+    pipeline::{Peers, Recipe, Sink, guard, state},
+    wire::{Batch, Item, Reader, Writer, sse},
+};
+
+/// The events of a run that every version since 0.0.37 reads as they are, in frames.
+fn run() -> (Bytes, u64) {
+    let mut events = vec![
+        r#"{"type":"RUN_STARTED","threadId":"thread-1","runId":"run-1"}"#.to_owned(),
+        r#"{"type":"TOOL_CALL_START","toolCallId":"call-1","toolCallName":"search"}"#.to_owned(),
+        r#"{"type":"TOOL_CALL_ARGS","toolCallId":"call-1","delta":"{\"q\":\"tide\"}"}"#.to_owned(),
+        r#"{"type":"TOOL_CALL_END","toolCallId":"call-1"}"#.to_owned(),
+        r#"{"type":"TOOL_CALL_RESULT","messageId":"result-1","toolCallId":"call-1","content":"twice a day"}"#
+            .to_owned(),
+        r#"{"type":"TEXT_MESSAGE_START","messageId":"msg-4711","role":"assistant"}"#.to_owned(),
+    ];
+    for n in 0..100 {
+        events.push(format!(r#"{{"type":"TEXT_MESSAGE_CONTENT","messageId":"msg-4711","delta":" token{n}"}}"#));
+    }
+    events.push(r#"{"type":"TEXT_MESSAGE_END","messageId":"msg-4711"}"#.to_owned());
+    events.push(r#"{"type":"RUN_FINISHED","threadId":"thread-1","runId":"run-1"}"#.to_owned());
+    let count = events.len() as u64;
+    (events.iter().map(|event| format!("data: {event}\n\n")).collect::<String>().into(), count)
+}
+
+fn stages(criterion: &mut Criterion) {
+    let (text, count) = run();
+    let plain = Recipe::default();
+    let watching = Recipe {
+        guard: guard::Mode::Observe,
+        state: Some(state::Policy { compact: false, on_mismatch: state::OnMismatch::Forward, limit: 8 << 20 }),
+        ..Recipe::default()
+    };
+    let version = |name| Version::released(name).unwrap();
+    let between = |client, agent| Peers { client: version(client), agent: version(agent), ..Peers::default() };
+    let mut group = criterion.benchmark_group("stages");
+    group.throughput(Throughput::Elements(count));
+    for (name, recipe, peers) in [
+        ("none", &plain, between("1.1", "1.1")),
+        ("the defaults", &watching, between("1.1", "1.1")),
+        ("client 0.0.59", &plain, between("0.0.59", "1.1")),
+        ("client 0.0.47", &plain, between("0.0.47", "1.1")),
+        ("client 0.0.39", &plain, between("0.0.39", "1.1")),
+        ("agent 0.0.44", &plain, between("1.1", "0.0.44")),
+        ("the defaults, client 0.0.47, agent 0.0.44", &watching, between("0.0.47", "0.0.44")),
+        ("repair", &Recipe { guard: guard::Mode::Repair, ..Recipe::default() }, between("1.1", "1.1")),
+    ] {
+        group.bench_function(name, |bencher| {
+            bencher.iter(|| {
+                let (mut reader, writer) = (Reader::sse(10 << 20), Writer::Sse(sse::Encoder::default()));
+                let (mut pipeline, mut sink, mut out) = (recipe.build(&peers), Sink::default(), Batch::new());
+                let at = Instant::now();
+                reader.feed(black_box(&text).clone());
+                while let Some(Item::Event { event, .. }) = reader.next().unwrap() {
+                    if pipeline.kinds().contains(event.kind()) {
+                        pipeline.event(event, at, &mut sink);
+                        sink.events.drain(..).for_each(|event| {
+                            let _ = writer.event(&event, &mut out);
+                        });
+                    } else {
+                        let _ = writer.event(&event, &mut out);
+                    }
+                }
+                assert_eq!(out.len(), text.len());
+                out
+            });
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, stages);
+criterion_main!(benches);
