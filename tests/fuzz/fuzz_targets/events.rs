@@ -227,7 +227,7 @@ fn event(bytes: &mut Unstructured<'_>, kind: EventKind) -> String {
 
 fn flood(bytes: &mut Unstructured<'_>, left: &mut usize, list: &mut Vec<Vec<u8>>) {
     let text = pick(bytes, FLOODS);
-    let padding = "p".repeat((1 << (byte(bytes) % 9)) - 1);
+    let padding = "p".repeat((1 << (byte(bytes) % 16)) - 1);
     for n in (list.len()..).take(byte(bytes).into()) {
         let text = text.replace('@', &format!("{n}{padding}")).into_bytes();
         let Some(rest) = left.checked_sub(text.len()) else { break };

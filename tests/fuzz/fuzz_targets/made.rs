@@ -6,7 +6,7 @@ use libfuzzer_sys::arbitrary::Unstructured;
 /// What a value looks like.
 #[derive(Debug)]
 pub enum Shape {
-    /// One of these texts as it stands.
+    /// One of these texts as it stands, but for `@`, which is a long one.
     One(&'static [&'static str]),
     /// A list of some such values.
     Each(&'static Shape),
@@ -40,6 +40,11 @@ const ODD: &[&str] = &[
     "1e999",
 ];
 
+/// How long a long text is, and how often a member is there that is there often: a copy of the one for each of the other
+/// is far more than both.
+const LONG: usize = 600;
+const OFTEN: usize = 32;
+
 /// The next byte; zero where there is none, which always is the plain choice.
 pub fn byte(bytes: &mut Unstructured<'_>) -> u8 {
     bytes.arbitrary().unwrap_or_default()
@@ -56,7 +61,7 @@ pub fn value(bytes: &mut Unstructured<'_>, shape: &Shape, out: &mut String) {
         return out.push_str(pick(bytes, ODD));
     }
     match shape {
-        Shape::One(texts) => out.push_str(pick(bytes, texts)),
+        Shape::One(texts) => out.push_str(&pick(bytes, texts).replace('@', &"p".repeat(LONG))),
         Shape::Any(shapes) => {
             let shape = pick(bytes, shapes);
             value(bytes, shape, out);
@@ -89,7 +94,8 @@ pub fn members(bytes: &mut Unstructured<'_>, members: &[Member], follow: bool, o
         let (times, spelled) = match byte(bytes) {
             0..=167 => (1, format!("\"{name}\":")),
             168..=231 => (0, String::new()),
-            232..=239 => (2, format!("\"{name}\":")),
+            232..=238 => (2, format!("\"{name}\":")),
+            239 => (OFTEN, format!("\"{name}\":")),
             240..=247 => (1, format!("\n  \"{name}\" : ")),
             248.. => (1, escaped(name)),
         };

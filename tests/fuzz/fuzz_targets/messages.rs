@@ -7,15 +7,15 @@ pub const ID: Shape = One(&[r#""a""#, r#""b""#, r#""\u0061""#, r#""c""#]);
 /// Whose something is.
 pub const TAG: Shape = One(&[r#""s""#, r#""t""#, "null"]);
 /// A piece of text.
-pub const TEXT: Shape = One(&[r#""x""#, r#""""#, r#""\u00e9\\\"""#, r#""binary""#]);
+pub const TEXT: Shape = One(&[r#""x""#, r#""""#, r#""@""#, r#""\u00e9\\\"""#, r#""binary""#]);
 /// Data of somebody's own.
-pub const DATA: Shape = One(&["{}", r#"{"k":1.0}"#, "null", r#"{"tidegate.title":"t"}"#]);
+pub const DATA: Shape = One(&["{}", r#"{"k":1.0}"#, r#"{"k":"@"}"#, "null", r#"{"tidegate.title":"t"}"#]);
 
 /// What a message says, text or parts.
 pub const CONTENT: Shape = Any(&[TEXT, Each(&PART), One(&["null", "{}"])]);
 
 const MIME: Shape = One(&[r#""image/png""#, r#""audio/ogg""#, r#""text/csv""#, "null"]);
-const PLACE: Shape = One(&[r#""iV""#, r#""http://h""#, r#""""#, "null"]);
+const PLACE: Shape = One(&[r#""iV""#, r#""http://h""#, r#""@""#, r#""""#, "null"]);
 
 const TYPES: Shape = One(&[r#""text""#, r#""image""#, r#""audio""#, r#""video""#, r#""document""#, r#""new""#]);
 const METADATA: Shape = Any(&[DATA, Object(&[("filename", TEXT), ("alt", TEXT)])]);

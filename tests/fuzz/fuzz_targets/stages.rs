@@ -17,7 +17,7 @@ use serde::de::IgnoredAny;
 use tidegate::{
     agui::{Encoding, Event, EventKind, Version},
     pipeline::{
-        End, Peers, Recipe, Select, Sink, Unrepresentable,
+        End, Loss, Peers, Recipe, Select, Sink, Unrepresentable,
         guard::Mode,
         state::{OnMismatch, Policy},
     },
@@ -104,6 +104,9 @@ fn through(recipe: &Recipe, peers: &Peers, list: &[Vec<u8>]) -> Sink {
     }
     pipeline.end(End::Closed, at, &mut sink);
     assert!(pipeline.deadline().is_none() && pipeline.held() <= HELD);
+    // Others may remember what they need no more; this one holds what is open.
+    let only_expands = recipe.expand && !recipe.upgrade && recipe.guard == Mode::Off && recipe.state.is_none();
+    assert!(!only_expands || peers.client.is_old() || peers.agent.is_old() || pipeline.held() == 0);
     let before = counts(&sink);
     pipeline.end(End::Broken, at, &mut sink);
     assert_eq!(counts(&sink), before, "what was held was held beyond the end");
@@ -151,6 +154,14 @@ fn check(recipe: &Recipe, peers: &Peers, list: &[Vec<u8>]) {
         let unknown = sink.events.iter().find(unknown);
         assert!(unknown.is_none(), "{unknown:?} for {}", peers.client);
     }
+
+    let shapes = sink.converted.iter().filter_map(|converted| match converted.loss {
+        Loss::None => None,
+        Loss::Part(shape) | Loss::Whole(shape) => Some(shape),
+    });
+    let is_name = |name: &str| name.len() < 24 && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+    let mut names = shapes.chain(sink.dropped.iter().map(|dropped| dropped.reason));
+    assert!(names.all(is_name), "{:?} {:?}", sink.converted, sink.dropped);
 
     let is_chunk = |kind: EventKind| kind.as_str().ends_with("_CHUNK");
     let is_thinking = |kind: EventKind| kind.as_str().starts_with("THINKING_");
