@@ -116,6 +116,15 @@ impl Kinds {
     /// Every kind.
     pub const ALL: Self = Self(u64::MAX);
 
+    /// Reasoning under the name that 1.0 has retired.
+    pub const THINKING: Self = Self::of(&[
+        EventKind::ThinkingStart,
+        EventKind::ThinkingEnd,
+        EventKind::ThinkingTextMessageStart,
+        EventKind::ThinkingTextMessageContent,
+        EventKind::ThinkingTextMessageEnd,
+    ]);
+
     /// The set of these.
     pub const fn of(kinds: &[EventKind]) -> Self {
         let (mut set, mut i) = (0, 0);

@@ -2,69 +2,48 @@
 //! place stay; what is malformed stays too, for the peer to find.
 
 use super::{
-    Version,
-    content::{Parts, flattened},
+    Losses, Version,
+    content::{self, Parts},
     edit::{self, Change},
     json::{self, Member, Members},
 };
 
-/// What becomes of one message on its way to an older peer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fate {
-    /// It is read as it is.
-    Keep,
-    /// The peer has no such message: the shape that it lacks.
-    Drop(&'static str),
-    /// It is read as this, JSON; with the shape that got lost, if one did.
-    Edit(Vec<u8>, Option<&'static str>),
+/// The messages of a history, a JSON array, as a client of this version reads them; `None` if it reads them as they are.
+pub fn all_for_older(messages: &[u8], client: Version, losses: &mut Losses) -> Option<Vec<u8>> {
+    edit::elements(messages, |message| for_older(message, client, losses))
 }
 
-/// The shape of a content part that is no text.
-pub const MEDIA_PART: &str = "media_part";
-
-/// What becomes of a message of a history, JSON, for a peer of this version.
-pub fn for_older(message: &[u8], peer: Version) -> Fate {
-    let Some(role) = role_of(message) else { return Fate::Keep };
-    let content = |reshape: &dyn Fn(&[u8]) -> Option<super::content::Reshaped>| {
-        let mut lost = false;
-        let edited = edit::members(message, |m: &Member<'_>| match reshape(m.value).filter(|_| m.is("content")) {
-            Some(reshaped) => {
-                lost |= reshaped.lost;
-                Change::Value(reshaped.content)
-            }
-            None => Change::Keep,
-        });
-        edited.map_or(Fate::Keep, |text| Fate::Edit(text, lost.then_some(MEDIA_PART)))
+fn for_older(message: &[u8], client: Version, losses: &mut Losses) -> Change {
+    let Some(role) = role_of(message) else { return Change::Keep };
+    let lost = match role.as_ref() {
+        "developer" | "system" | "assistant" => return Change::Keep,
+        "user" | "tool" => {
+            return with_content(message, |content| older_content(&role, content, client, losses)).into();
+        }
+        "activity" if client < Version::npm(41) => "activity",
+        "reasoning" if client < Version::npm(45) => "reasoning",
+        "activity" | "reasoning" => return Change::Keep,
+        _ if client.is_old() => "message_role",
+        _ => return Change::Keep,
     };
-    match role.as_ref() {
-        "developer" | "system" | "assistant" => Fate::Keep,
-        "user" => content(&|parts| Parts::read_by(peer).reshape(parts)),
-        "tool" if peer.is_old() => content(&flattened),
-        "tool" => Fate::Keep,
-        "activity" if peer < Version::npm(41) => Fate::Drop("activity"),
-        "reasoning" if peer < Version::npm(45) => Fate::Drop("reasoning"),
-        "activity" | "reasoning" => Fate::Keep,
-        _ if peer.is_old() => Fate::Drop("message_role"),
-        _ => Fate::Keep,
+    losses.name(lost);
+    Change::Drop
+}
+
+fn older_content(role: &str, parts: &[u8], client: Version, losses: &mut Losses) -> Option<Vec<u8>> {
+    match role {
+        "tool" if client.is_old() => content::flattened(parts, losses),
+        "user" if client.is_old() => {
+            let known = (Parts::All, Parts::read_by_client(client));
+            content::reshaped(parts, known, losses, |_, _, _| Change::Keep)
+        }
+        _ => None,
     }
 }
 
-/// The messages of a history, a JSON array, as a peer of this version reads them; `None` if it reads them as they are.
-/// Calls `lost` with the shape of each loss.
-pub fn all_for_older(messages: &[u8], peer: Version, mut lost: impl FnMut(&'static str)) -> Option<Vec<u8>> {
-    edit::elements(messages, |message| match for_older(message, peer) {
-        Fate::Keep => Change::Keep,
-        Fate::Drop(shape) => {
-            lost(shape);
-            Change::Drop
-        }
-        Fate::Edit(text, shape) => {
-            if let Some(shape) = shape {
-                lost(shape);
-            }
-            Change::Value(text)
-        }
-    })
+/// The message with its content changed.
+pub fn with_content(message: &[u8], mut change: impl FnMut(&[u8]) -> Option<Vec<u8>>) -> Option<Vec<u8>> {
+    edit::members(message, |m: &Member<'_>| if m.is("content") { change(m.value).into() } else { Change::Keep })
 }
 
 /// The role of a message, unless it is malformed.
@@ -78,9 +57,9 @@ mod tests {
     use super::*;
 
     fn older(messages: &str, npm: u32) -> (String, Vec<&'static str>) {
-        let mut lost = Vec::new();
-        let edited = all_for_older(messages.as_bytes(), Version::npm(npm), |shape| lost.push(shape));
-        (edited.map_or_else(|| "as it is".into(), |text| String::from_utf8(text).unwrap()), lost)
+        let mut lost = Losses::default();
+        let edited = all_for_older(messages.as_bytes(), Version::npm(npm), &mut lost);
+        (edited.map_or_else(|| "as it is".into(), |text| String::from_utf8(text).unwrap()), lost.into_vec())
     }
 
     #[test]
@@ -94,7 +73,9 @@ mod tests {
         assert_eq!(older(all, 40), (format!("[{one}]"), vec!["activity", "reasoning", "message_role"]));
         assert_eq!(older(all, 44), (format!("[{one},{two}]"), vec!["reasoning", "message_role"]));
         assert_eq!(older(all, 59), (format!("[{one},{two},{three}]"), vec!["message_role"]));
-        assert_eq!(all_for_older(all.as_bytes(), Version::V1_0, |_| panic!("nothing is lost")), None);
+        let mut lost = Losses::default();
+        assert_eq!(all_for_older(all.as_bytes(), Version::V1_0, &mut lost), None);
+        assert_eq!(lost, Losses::default());
     }
 
     #[test]
@@ -102,7 +83,7 @@ mod tests {
         let tool = r#"[{"id":"1","role":"tool","toolCallId":"c","content":[{"type":"text","text":"a"},{"type":"image"}],"x":1.0}]"#;
         let text = r#"[{"id":"1","role":"tool","toolCallId":"c","content":"a","x":1.0}]"#;
         for npm in [27, 41, 59] {
-            assert_eq!(older(tool, npm), (text.into(), vec![MEDIA_PART]));
+            assert_eq!(older(tool, npm), (text.into(), vec!["image_part"]));
         }
     }
 
@@ -110,7 +91,7 @@ mod tests {
     fn a_users_parts_become_what_the_version_reads() {
         let user = r#"[{"role":"user","content":[{"type":"text","text":"a"},{"type":"image","source":{"type":"data","value":"QQ==","mimeType":"image/png"}}]}]"#;
         let binary = r#"[{"role":"user","content":[{"type":"text","text":"a"},{"type":"binary","mimeType":"image/png","data":"QQ=="}]}]"#;
-        assert_eq!(older(user, 40), (r#"[{"role":"user","content":"a"}]"#.into(), vec![MEDIA_PART]));
+        assert_eq!(older(user, 40), (r#"[{"role":"user","content":"a"}]"#.into(), vec!["image_part"]));
         assert_eq!(older(user, 48), (binary.into(), vec![]));
         assert_eq!(older(user, 49), ("as it is".into(), vec![]));
     }

@@ -102,9 +102,9 @@ mod tests {
             (EventKind::Other, Loss::Whole("unknown_type"), Way::Down, "tidegate dropped unknown_type (client 0.0.47)"),
             (
                 EventKind::ToolCallResult,
-                Loss::Part("media_part"),
+                Loss::Part("image_part"),
                 Way::Down,
-                "tidegate dropped media_part of TOOL_CALL_RESULT (client 0.0.47)",
+                "tidegate dropped image_part of TOOL_CALL_RESULT (client 0.0.47)",
             ),
             (
                 EventKind::ThinkingStart,

@@ -2,9 +2,10 @@
 
 use std::time::Instant;
 
+use super::send;
 use crate::{
-    agui::{Event, EventKind, Kinds, Version, edit::Change, message},
-    pipeline::{Loss, Out, Stage, Way},
+    agui::{Event, EventKind, Kinds, Losses, Version, edit::Change, message},
+    pipeline::{Out, Stage},
 };
 
 /// Fits the messages of a snapshot to a client of this version.
@@ -25,25 +26,19 @@ impl Stage for History {
     }
 
     fn event(&mut self, event: Event, at: Instant, out: &mut Out<'_>) {
-        let mut losses = Vec::new();
+        let mut losses = Losses::default();
         let edited = event.edited(|member| match member.is("messages") {
-            true => message::all_for_older(member.value, self.client, |shape| losses.push(shape)).into(),
+            true => message::all_for_older(member.value, self.client, &mut losses).into(),
             false => Change::Keep,
         });
-        let Some(edited) = edited else { return out.send(event, at) };
-        if losses.is_empty() {
-            out.converted(Way::Down, EventKind::MessagesSnapshot, Loss::None);
-        }
-        for shape in losses {
-            out.converted(Way::Down, EventKind::MessagesSnapshot, Loss::Part(shape));
-        }
-        out.send(edited, at);
+        send(event, edited, losses, at, out);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::{super::trial::Trial, *};
+    use crate::pipeline::Loss;
 
     #[test]
     fn messages_are_reshaped_and_each_loss_named() {
@@ -53,7 +48,7 @@ mod tests {
             trial.texts,
             [r#"{"type":"MESSAGES_SNAPSHOT","x":1.0,"messages":[{"id":"2","role":"tool","content":""}]}"#]
         );
-        assert_eq!(trial.losses, [Loss::Part("message_role"), Loss::Part("media_part")]);
+        assert_eq!(trial.losses, [Loss::Part("message_role"), Loss::Part("image_part")]);
     }
 
     #[test]

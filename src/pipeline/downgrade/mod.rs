@@ -25,8 +25,10 @@ mod trial;
 mod unknown;
 mod wrap;
 
-use super::{Peers, Stage};
-use crate::agui::{Encoding, Version};
+use std::time::Instant;
+
+use super::{Loss, Out, Peers, Stage, Way};
+use crate::agui::{Encoding, Event, Losses, Version};
 
 /// What becomes of an event that the client's version has no shape for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -90,4 +92,17 @@ fn before_1_0(client: Version, unrepresentable: Unrepresentable, shims: &mut Vec
     if client >= Version::npm(59) {
         shims.push(Box::new(outcome::SubagentOutcome));
     }
+}
+
+/// Sends the changed event and names what that cost, each shape by itself; or the event as it is, if nothing changed.
+fn send(event: Event, changed: Option<Event>, losses: Losses, at: Instant, out: &mut Out<'_>) {
+    let Some(changed) = changed else { return out.send(event, at) };
+    let losses = losses.into_vec();
+    if losses.is_empty() {
+        out.converted(Way::Down, event.kind(), Loss::None);
+    }
+    for shape in losses {
+        out.converted(Way::Down, event.kind(), Loss::Part(shape));
+    }
+    out.send(changed, at);
 }

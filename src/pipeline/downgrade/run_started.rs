@@ -4,14 +4,15 @@
 
 use std::time::Instant;
 
+use super::send;
 use crate::{
     agui::{
-        Event, EventKind, Kinds, Version,
+        Event, EventKind, Kinds, Losses, Version,
         edit::{self, Change},
         json::Members,
         message,
     },
-    pipeline::{Loss, Out, Stage, Way},
+    pipeline::{Out, Stage},
 };
 
 /// Fits `RUN_STARTED` to a client of this version.
@@ -26,12 +27,12 @@ impl RunStarted {
     }
 
     /// The echoed input as this client reads it; `None` if it reads it as it is.
-    fn input(&self, input: &[u8], mut lost: impl FnMut(&'static str)) -> Option<Vec<u8>> {
+    fn input(&self, input: &[u8], losses: &mut Losses) -> Option<Vec<u8>> {
         if self.client < Version::npm(41) {
             return None;
         }
         let edited = edit::members(input, |member| match member.is("messages") {
-            true => message::all_for_older(member.value, self.client, &mut lost).into(),
+            true => message::all_for_older(member.value, self.client, losses).into(),
             false if member.is("protocolVersion") => Change::Drop,
             false => Change::Keep,
         });
@@ -52,30 +53,24 @@ impl Stage for RunStarted {
     }
 
     fn event(&mut self, event: Event, at: Instant, out: &mut Out<'_>) {
-        let mut losses = Vec::new();
+        let mut losses = Losses::default();
         let edited = event.edited(|member| {
             if member.is("protocolVersion") {
                 Change::Drop
             } else if member.is("input") {
-                self.input(member.value, |shape| losses.push(shape)).into()
+                self.input(member.value, &mut losses).into()
             } else {
                 Change::Keep
             }
         });
-        let Some(edited) = edited else { return out.send(event, at) };
-        if losses.is_empty() {
-            out.converted(Way::Down, EventKind::RunStarted, Loss::None);
-        }
-        for shape in losses {
-            out.converted(Way::Down, EventKind::RunStarted, Loss::Part(shape));
-        }
-        out.send(edited, at);
+        send(event, edited, losses, at, out);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::{super::trial::Trial, *};
+    use crate::pipeline::Loss;
 
     fn start(npm: u32, event: &str) -> Trial {
         Trial::of(RunStarted::new(Version::npm(npm)), &[event])

@@ -2,9 +2,10 @@
 
 use std::time::Instant;
 
+use super::send;
 use crate::{
-    agui::{Event, EventKind, Kinds, content::flattened, edit::Change, message::MEDIA_PART},
-    pipeline::{Loss, Out, Stage, Way},
+    agui::{Event, EventKind, Kinds, Losses, content::flattened, edit::Change},
+    pipeline::{Out, Stage},
 };
 
 /// Makes one string of a result's content parts.
@@ -17,25 +18,19 @@ impl Stage for ToolResult {
     }
 
     fn event(&mut self, event: Event, at: Instant, out: &mut Out<'_>) {
-        let mut loss = Loss::None;
-        let edited = event.edited(|member| match flattened(member.value).filter(|_| member.is("content")) {
-            Some(text) => {
-                if text.lost {
-                    loss = Loss::Part(MEDIA_PART);
-                }
-                Change::Value(text.content)
-            }
-            None => Change::Keep,
+        let mut losses = Losses::default();
+        let edited = event.edited(|member| match member.is("content") {
+            true => flattened(member.value, &mut losses).into(),
+            false => Change::Keep,
         });
-        let Some(edited) = edited else { return out.send(event, at) };
-        out.converted(Way::Down, EventKind::ToolCallResult, loss);
-        out.send(edited, at);
+        send(event, edited, losses, at, out);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::{super::trial::Trial, *};
+    use crate::pipeline::Loss;
 
     #[test]
     fn parts_become_their_text() {
@@ -48,7 +43,7 @@ mod tests {
         );
         assert_eq!(trial.texts[0], r#"{"type":"TOOL_CALL_RESULT","content":"ab","toolCallId":"c"}"#);
         assert_eq!(trial.texts[1], r#"{"type":"TOOL_CALL_RESULT","content":"a"}"#);
-        assert_eq!(trial.losses, [Loss::None, Loss::Part("media_part")]);
+        assert_eq!(trial.losses, [Loss::None, Loss::Part("audio_part")]);
     }
 
     #[test]

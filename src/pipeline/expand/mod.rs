@@ -31,7 +31,7 @@ pub struct Expand {
 }
 
 /// Everything but what stands aside from assembly: `RAW`, activities, encrypted values, the announcement of a subagent,
-/// and types that nobody knows.
+/// and types that nobody knows. Of thinking, too: current clients read it as reasoning before they expand.
 const KINDS: Kinds = Kinds::of(&[
     EventKind::TextMessageStart,
     EventKind::TextMessageContent,
@@ -59,13 +59,8 @@ const KINDS: Kinds = Kinds::of(&[
     EventKind::ReasoningMessageChunk,
     EventKind::SubagentFinished,
     EventKind::SubagentError,
-    // Reasoning under its retired name: current clients read it as that before they expand.
-    EventKind::ThinkingStart,
-    EventKind::ThinkingEnd,
-    EventKind::ThinkingTextMessageStart,
-    EventKind::ThinkingTextMessageContent,
-    EventKind::ThinkingTextMessageEnd,
-]);
+])
+.and(Kinds::THINKING);
 
 impl Stage for Expand {
     fn kinds(&self) -> Kinds {

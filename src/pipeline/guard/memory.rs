@@ -7,13 +7,13 @@ use std::{
 };
 
 use super::{
+    Rule,
     members::Seen,
     state::{State, id_member, id_of},
 };
 use crate::agui::{
     EventKind,
-    edit::{self, Change},
-    json::{self, Members},
+    json::{self, Elements, Members},
     lanes::Item,
 };
 
@@ -90,11 +90,7 @@ impl Memory {
             Kind::ReasoningMessageChunk => self.chunk(Item::Reasoning, Kind::ReasoningMessageStart, seen),
             Kind::ToolCallResult => {
                 let (Some(call), Some(message)) = (seen.text("toolCallId"), seen.text("messageId")) else { return };
-                let bytes = call.len() + message.len();
-                if self.results.len() < RESULTS_MAX && self.result_bytes + bytes <= BYTES_MAX {
-                    self.result_bytes += bytes;
-                    self.results.insert(Box::from(&*call), Box::from(&*message));
-                }
+                self.learn(&call, &message);
             }
             _ => {}
         }
@@ -111,32 +107,77 @@ impl Memory {
         Some((&last.id, last.name.as_deref()))
     }
 
-    /// These messages, a JSON array, with the identifiers that the client already has for the results among them; `None`
-    /// if they have them, or if that would give two messages one identifier.
-    pub fn with_known_results(&self, messages: &[u8]) -> Option<Vec<u8>> {
-        let wanted: HashSet<&str> = json::elements(messages).filter_map(|message| self.known_result(message)).collect();
-        if wanted.is_empty() {
+    /// Takes the messages, a JSON array, of a snapshot that is about to be sent. Gives the first of them, up to one with a
+    /// call's result that the client does not have under this identifier, and the rule that is broken by it; `None` if
+    /// there is none, or if the client puts it in its place by itself.
+    ///
+    /// A client takes what it has from a snapshot in place, and puts what is new at the end: such a result would come
+    /// after the answer that was made of it. The agent knows its message by this identifier only, and takes another for a
+    /// new message when the client sends its history. After a snapshot that ends with the result, all that follows is new.
+    pub fn up_to_an_unknown_result(&mut self, messages: &[u8], state: &State) -> Option<(Rule, Vec<u8>)> {
+        let mut elements = Elements::of(messages);
+        let (mut cut, mut follows, mut ids) = (None, false, None);
+        let (mut results, mut calls) = (Vec::new(), HashSet::new());
+        for place in elements.by_ref() {
+            let message = messages.get(place.clone())?;
+            let streamed = self.is_streamed(message, state);
+            if let Some((rule, _)) = cut {
+                follows |= streamed || rule == Rule::ToolMessageRenamed;
+            }
+            if streamed {
+                calls.extend(calls_of(message));
+            }
+            let Some(result) = ToolMessage::of(message) else { continue };
+            let Some(rule) = self.unknown(&result, state, &calls) else { continue };
+            let known = self.results.get(&*result.call);
+            let ids = ids.get_or_insert_with(|| ids_of(messages));
+            if known.is_some_and(|known| ids.contains(&**known)) || !self.has_room(&result.call, &result.id) {
+                continue;
+            }
+            cut = cut.or(Some((rule, place.end)));
+            results.push(result);
+        }
+        if !elements.is_complete() {
             return None;
         }
-        let ids = json::elements(messages).filter_map(|message| text_in(message, "id"));
-        let taken: HashSet<String> = ids.map(|id| id.into_owned()).collect();
-        let mut given = HashSet::new();
-        edit::elements(messages, |message| match self.known_result(message) {
-            Some(id) if !taken.contains(id) && given.insert(id) => edit::with(message, "id", &edit::quoted(id)).into(),
-            _ => Change::Keep,
-        })
+        results.iter().for_each(|result| self.learn(&result.call, &result.id));
+        let (rule, end) = cut.filter(|_| follows)?;
+        Some((rule, [messages.get(..end)?, b"]"].concat()))
     }
 
-    /// The identifier that the client has for this message, a call's result, if that is another than the message's own.
-    fn known_result(&self, message: &[u8]) -> Option<&str> {
-        let call = text_in(message, "toolCallId").filter(|_| text_in(message, "role").as_deref() == Some("tool"))?;
-        let known = self.results.get(&*call)?;
-        text_in(message, "id").is_some_and(|id| id != **known).then_some(known)
+    /// The rule that this result breaks, if the client has none of its call, or has it under another identifier; `calls`:
+    /// those of messages that were streamed, which may have been left out of the stream.
+    fn unknown(&self, result: &ToolMessage<'_>, state: &State, calls: &HashSet<Cow<'_, str>>) -> Option<Rule> {
+        let call = &*result.call;
+        match self.results.get(call) {
+            Some(known) => (**known != *result.id).then_some(Rule::ToolMessageRenamed),
+            None if state.is_answered(call) => None,
+            None => (calls.contains(call) || state.knows(Item::ToolCall, call)).then_some(Rule::ToolMessageUntold),
+        }
     }
 
-    /// Whether no result is known.
-    pub fn has_no_result(&self) -> bool {
-        self.results.is_empty()
+    /// Whether the client has this message from the run under way.
+    fn is_streamed(&self, message: &[u8], state: &State) -> bool {
+        if let Some(result) = ToolMessage::of(message) {
+            return self.results.get(&*result.call).is_some_and(|known| **known == *result.id);
+        }
+        text_in(message, "id").is_some_and(|id| state.knows(Item::Text, &id))
+            || calls_of(message).any(|id| state.knows(Item::ToolCall, &id))
+    }
+
+    fn has_room(&self, call: &str, message: &str) -> bool {
+        let (known, more) = self.results.get(call).map_or((0, 1), |known| (call.len() + known.len(), 0));
+        let bytes = self.result_bytes - known + call.len() + message.len();
+        self.results.len() + more <= RESULTS_MAX && bytes <= BYTES_MAX
+    }
+
+    /// The client has this call's result in this message.
+    fn learn(&mut self, call: &str, message: &str) {
+        if self.has_room(call, message) {
+            let known = self.results.insert(Box::from(call), Box::from(message));
+            self.result_bytes += call.len() + message.len();
+            self.result_bytes -= known.map_or(0, |known| call.len() + known.len());
+        }
     }
 
     /// The identifier made up for what is under way.
@@ -200,6 +241,29 @@ impl Memory {
             self.last.push(Last { lane, item, id: Box::from(&*id), name: name.map(Box::from) });
         }
     }
+}
+
+/// A message with the result of a tool call.
+struct ToolMessage<'a> {
+    id: Cow<'a, str>,
+    call: Cow<'a, str>,
+}
+
+impl<'a> ToolMessage<'a> {
+    fn of(message: &'a [u8]) -> Option<Self> {
+        let call = text_in(message, "toolCallId").filter(|_| text_in(message, "role").as_deref() == Some("tool"))?;
+        Some(Self { id: text_in(message, "id")?, call })
+    }
+}
+
+/// The identifiers of the tool calls of a message.
+fn calls_of(message: &[u8]) -> impl Iterator<Item = Cow<'_, str>> {
+    let calls = Members::of(message).find(|member| member.is("toolCalls")).map_or(&b""[..], |member| member.value);
+    json::elements(calls).filter_map(|call| text_in(call, "id"))
+}
+
+fn ids_of(messages: &[u8]) -> HashSet<Cow<'_, str>> {
+    json::elements(messages).filter_map(|message| text_in(message, "id")).collect()
 }
 
 /// The text of the last member of this name.

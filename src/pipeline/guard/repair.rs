@@ -106,7 +106,7 @@ impl Guard {
     }
 
     /// What is done to an event that breaks no rule that a client insists on.
-    fn better(&self, event: &Event, seen: &Seen<'_>) -> Option<(Rule, Fix)> {
+    fn better(&mut self, event: &Event, seen: &Seen<'_>) -> Option<(Rule, Fix)> {
         if event.kind() == EventKind::RunError && event.is_own() {
             // The text so far is all there is of it. A call, a step or a subagent that was cut short is not complete.
             let is_text = |kind| matches!(kind, EventKind::TextMessageEnd | EventKind::ReasoningMessageEnd);
@@ -114,9 +114,9 @@ impl Guard {
             let list: Vec<_> = open.map(|open| closing(&open)).collect();
             return (!list.is_empty()).then_some((Rule::MessageOpenAtFinish, Fix::First(list)));
         }
-        if event.kind() == EventKind::MessagesSnapshot && !self.memory.has_no_result() {
-            let messages = self.memory.with_known_results(seen.value("messages")?)?;
-            return Some((Rule::ToolMessageRenamed, Fix::Instead(event.with("messages", &messages))));
+        if event.kind() == EventKind::MessagesSnapshot {
+            let (rule, messages) = self.memory.up_to_an_unknown_result(seen.value("messages")?, &self.state)?;
+            return Some((rule, Fix::First(vec![(rule, event.with("messages", &messages))])));
         }
         self.end_in_its_lane(event, seen)
     }
@@ -179,7 +179,7 @@ impl Guard {
             | Rule::StepOpenAtFinish
             | Rule::SubagentOpenAtFinish => Fix::First(self.state.opened().iter().map(closing).collect()),
             Rule::ChunkWithoutId | Rule::ChunkWithoutName => self.identify(event, seen),
-            Rule::ChunkAmbiguous | Rule::ToolMessageRenamed => Fix::Beyond,
+            Rule::ChunkAmbiguous | Rule::ToolMessageRenamed | Rule::ToolMessageUntold => Fix::Beyond,
         }
     }
 

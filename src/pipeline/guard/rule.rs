@@ -124,6 +124,8 @@ rules! {
     ChunkAmbiguous = "chunk_ambiguous", Sequence;
     /// A tool message keeps the identifier that its `TOOL_CALL_RESULT` gave it.
     ToolMessageRenamed = "tool_message_renamed", Advice;
+    /// A tool message that a snapshot puts before what was streamed comes as `TOOL_CALL_RESULT` first.
+    ToolMessageUntold = "tool_message_untold", Advice;
 }
 
 #[cfg(test)]

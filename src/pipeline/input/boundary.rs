@@ -1,19 +1,16 @@
-//! The releases from which on the reader of a run input knows a shape, and the names of what gets lost before them.
+//! The releases from which on the reader of a run input knows a shape, and the names of members in both spellings.
 
 use crate::agui::Version;
 use crate::agui::json::Member;
 
 /// A tool message tells an error.
 pub const TOOL_ERROR: Version = Version::npm(36);
-/// A user message has parts, `text` and `binary`; a run has a parent. Before it, Python refuses every member that it
-/// does not know.
+/// A user message has parts; a run has a parent. Before it, Python refuses every member that it does not know.
 pub const PARTS: Version = Version::npm(40);
 /// Messages of the role `reasoning`; `encryptedValue`.
 pub const REASONING: Version = Version::npm(45);
 /// A tool goes without `parameters`.
 pub const NO_PARAMETERS: Version = Version::npm(48);
-/// A user message has the parts `image`, `audio`, `video` and `document`.
-pub const MEDIA: Version = Version::npm(49);
 /// The answers to interrupts in `resume`.
 pub const RESUME: Version = Version::npm(54);
 
@@ -33,34 +30,4 @@ pub const MIME_TYPE: Names = ["mimeType", "mime_type"];
 /// Whether the member has this name, in either spelling.
 pub fn is(member: &Member<'_>, names: Names) -> bool {
     names.iter().any(|name| member.is(name))
-}
-
-/// The shapes that got lost, each named once.
-#[derive(Debug, Default)]
-pub struct Losses(Vec<&'static str>);
-
-impl Losses {
-    /// Names a shape.
-    pub fn name(&mut self, shape: &'static str) {
-        if !self.0.contains(&shape) {
-            self.0.push(shape);
-        }
-    }
-
-    /// Names the shape of a member, unless it held nothing.
-    pub fn member(&mut self, member: &Member<'_>, shape: &'static str) {
-        if !member.is_null() {
-            self.name(shape);
-        }
-    }
-
-    /// Names what `others` holds.
-    pub fn extend(&mut self, others: Self) {
-        others.0.into_iter().for_each(|shape| self.name(shape));
-    }
-
-    /// All of them, in the order in which they got lost first.
-    pub fn into_vec(self) -> Vec<&'static str> {
-        self.0
-    }
 }

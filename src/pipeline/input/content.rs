@@ -1,159 +1,68 @@
 //! The content of a message comes in, text or parts; the same as the agent's version takes it goes out. What it cannot
 //! take is left out, and nothing stands in its place.
 
-use std::collections::HashSet;
-
-use super::Between;
-use super::boundary::{Losses, MEDIA, PARTS};
-use super::media::{self, Kind, Likeness, Part, Source};
+use super::boundary::{MIME_TYPE, is};
 use super::message::Role;
-use crate::agui::Word;
+use super::{Between, drop_if};
+use crate::agui::Losses;
+use crate::agui::content::{Kind, Part, Parts, Source, flattened, reshaped};
 use crate::agui::edit::{self, Change};
-use crate::agui::json::{Elements, elements};
-
-static BINARY: Word = Word::new("binary");
 
 /// Converts the content of a message; `None` if nothing changes.
 pub fn content(value: &[u8], role: Role, between: &Between, losses: &mut Losses) -> Option<Vec<u8>> {
+    let (sent, read) = (Parts::read_by_agent(between.client), Parts::read_by_agent(between.agent));
     match role {
-        Role::User if between.agent < PARTS => flattened(value, losses),
-        Role::User if between.agent.is_old() || between.retires() => parts(value, between, losses),
+        Role::User if between.agent.is_old() || between.retires() => {
+            reshaped(value, (sent, read), losses, |text, part, _| kept(text, part, read))
+        }
         Role::Tool if between.agent.is_old() => flattened(value, losses),
         _ => None,
     }
 }
 
-/// The text parts as one string, as they are spelled; `None` if this is no list of parts, or a part is malformed.
-fn flattened(value: &[u8], losses: &mut Losses) -> Option<Vec<u8>> {
-    let mut walk = Elements::of(value);
-    let mut joined = vec![b'"'];
-    let mut lost = Losses::default();
-    for place in walk.by_ref() {
-        let part = Part::of(&value[place])?;
-        if part.kind == Kind::Text {
-            joined.extend_from_slice(part.text?.strip_prefix(b"\"")?.strip_suffix(b"\"")?);
-            if part.metadata.is_some() {
-                lost.name("part_metadata");
+/// What becomes of a part that stays.
+fn kept(text: &[u8], part: &Part<'_>, read: Parts) -> Change {
+    let is_medium = part.kind.is_media();
+    match part.source {
+        _ if read == Parts::All => {
+            if is_medium {
+                without_nulls(text)
+            } else {
+                None
             }
-        } else {
-            lost.name(part.lost());
         }
+        _ if part.kind == Kind::Text => without_id(text),
+        Source::Bytes(_) if is_medium => without_id(text),
+        _ => None,
     }
-    if !walk.is_complete() {
-        return None;
-    }
-    joined.push(b'"');
-    losses.extend(lost);
-    Some(joined)
+    .into()
 }
 
-/// What becomes of parts between two versions that both have them.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Shape {
-    /// The agent has `text` and `binary`.
-    Binary,
-    /// The agent has media parts and `binary`; the client had `binary` alone.
-    Media,
-    /// The agent and the client have both.
-    Either,
-    /// The agent has media parts alone, and knows more than the client.
-    Current,
+/// A part without an id of its own, which nobody reads yet and older agents do not know.
+fn without_id(part: &[u8]) -> Option<Vec<u8>> {
+    edit::members(part, |member| drop_if(member.is("id")))
 }
 
-impl Shape {
-    fn of(between: &Between) -> Self {
-        match () {
-            () if !between.agent.is_old() => Self::Current,
-            () if between.agent < MEDIA => Self::Binary,
-            () if between.client < MEDIA => Self::Media,
-            () => Self::Either,
-        }
-    }
-}
-
-fn parts(value: &[u8], between: &Between, losses: &mut Losses) -> Option<Vec<u8>> {
-    let shape = Shape::of(between);
-    let twins = twins(value, shape);
-    edit::elements(value, |text| match Part::of(text) {
-        Some(part) => part_for(shape, text, &part, &twins, losses),
-        None => Change::Keep,
+/// A medium without the members that hold nothing.
+fn without_nulls(text: &[u8]) -> Option<Vec<u8>> {
+    edit::members(text, |member| match () {
+        () if member.is("metadata") => drop_if(member.is_null()),
+        () if member.is("source") => edit::members(member.value, |inner| {
+            drop_if(inner.is_null() && (is(inner, MIME_TYPE) || inner.is("provider")))
+        })
+        .into(),
+        () => Change::Keep,
     })
-}
-
-/// Some clients send a medium in both forms, for agents of any age. What stays as it is makes the other form one too
-/// many: this is what stays.
-fn twins(value: &[u8], shape: Shape) -> HashSet<Likeness<'_>> {
-    let stays = |part: &Part<'_>| match shape {
-        Shape::Binary => part.kind == Kind::Binary,
-        Shape::Media | Shape::Current => part.kind.is_media(),
-        Shape::Either => false,
-    };
-    let mut twins = HashSet::new();
-    // Without a part of the older form there is nothing twice.
-    if !BINARY.is_in(value) {
-        return twins;
-    }
-    for part in elements(value).filter_map(Part::of).filter(stays) {
-        if let Some(likeness) = part.likeness() {
-            twins.insert(likeness.unnamed());
-            twins.insert(likeness);
-        }
-    }
-    twins
-}
-
-fn part_for(shape: Shape, text: &[u8], part: &Part<'_>, twins: &HashSet<Likeness<'_>>, losses: &mut Losses) -> Change {
-    match (part.kind, shape) {
-        (Kind::Binary, Shape::Media | Shape::Current) => match part.source {
-            Source::Malformed => Change::Keep,
-            Source::Handle => lose(part.lost(), losses),
-            Source::Bytes(_) => {
-                if part.likeness().is_some_and(|likeness| twins.contains(&likeness)) {
-                    return Change::Drop;
-                }
-                media::to_media(text, part).into()
-            }
-        },
-        (Kind::Binary, Shape::Binary | Shape::Either) => Change::Keep,
-        (_, Shape::Current) => media::without_nulls(text, part).into(),
-        (Kind::Text, _) => media::without_id(text).into(),
-        (Kind::Unknown, _) => lose(part.lost(), losses),
-        (_, _) => match (part.source, shape) {
-            (Source::Malformed, _) => Change::Keep,
-            (Source::Handle, _) => lose(part.lost(), losses),
-            (Source::Bytes(_), Shape::Media | Shape::Either) => media::without_id(text).into(),
-            (Source::Bytes(_), _) => match part.likeness() {
-                // A `binary` part has to say its type, and nobody said it.
-                None => lose(part.lost(), losses),
-                Some(likeness) if twins.contains(&likeness) => Change::Drop,
-                Some(likeness) => {
-                    if part.has_other_metadata() {
-                        losses.name("part_metadata");
-                    }
-                    media::to_binary(text, &likeness).into()
-                }
-            },
-        },
-    }
-}
-
-fn lose(shape: &'static str, losses: &mut Losses) -> Change {
-    losses.name(shape);
-    Change::Drop
 }
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use super::super::tests::made;
     use super::*;
-    use crate::agui::Version;
 
     fn converted(value: &str, role: Role, client: &str, agent: &str) -> (Option<String>, Vec<&'static str>) {
-        let (client, agent) = (Version::released(client).unwrap(), Version::released(agent).unwrap());
-        let mut losses = Losses::default();
-        let between = Between { client, agent, resume: super::super::Resume::Native };
-        let text = content(value.as_bytes(), role, &between, &mut losses);
-        (text.map(|text| String::from_utf8(text).unwrap()), losses.into_vec())
+        made(|between, losses| content(value.as_bytes(), role, between, losses), client, agent)
     }
 
     fn user(value: &str, client: &str, agent: &str) -> (Option<String>, Vec<&'static str>) {

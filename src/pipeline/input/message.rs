@@ -2,9 +2,10 @@
 //! out.
 
 use super::boundary::{
-    ENCRYPTED_VALUE, ENCRYPTED_VALUE_TYPE, Losses, Names, PARTS, REASONING, SUBAGENT_RUN_ID, TOOL_CALLS, TOOL_ERROR, is,
+    ENCRYPTED_VALUE, ENCRYPTED_VALUE_TYPE, Names, PARTS, REASONING, SUBAGENT_RUN_ID, TOOL_CALLS, TOOL_ERROR, is,
 };
 use super::{Between, content, drop_if, is_retired_null};
+use crate::agui::Losses;
 use crate::agui::edit::{self, Change};
 use crate::agui::json::{Member, Members};
 
@@ -107,15 +108,11 @@ fn common(member: &Member<'_>, between: &Between, losses: &mut Losses) -> Change
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use super::super::tests::made;
     use super::*;
-    use crate::agui::Version;
 
     fn converted(list: &str, client: &str, agent: &str) -> (Option<String>, Vec<&'static str>) {
-        let (client, agent) = (Version::released(client).unwrap(), Version::released(agent).unwrap());
-        let mut losses = Losses::default();
-        let between = Between { client, agent, resume: super::super::Resume::Native };
-        let text = messages(list.as_bytes(), &between, &mut losses);
-        (text.map(|text| String::from_utf8(text).unwrap()), losses.into_vec())
+        made(|between, losses| messages(list.as_bytes(), between, losses), client, agent)
     }
 
     #[test]

@@ -10,18 +10,17 @@
 
 mod boundary;
 mod content;
-mod media;
 mod message;
 mod resume;
 #[cfg(test)]
 mod tests;
 mod tools;
 
-use boundary::{FORWARDED_PROPS, Losses, Names, PARENT_RUN_ID, PARTS, PROTOCOL_VERSION, is};
+use boundary::{FORWARDED_PROPS, Names, PARENT_RUN_ID, PARTS, PROTOCOL_VERSION, is};
 
-use crate::agui::Version;
 use crate::agui::edit::{self, Change};
 use crate::agui::json::{Member, Members};
+use crate::agui::{Losses, Version};
 
 /// Where an agent looks for the answers to its interrupts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

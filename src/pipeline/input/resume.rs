@@ -4,8 +4,9 @@
 //! the answer itself where one interrupt is open, and an object of answers by interrupt id where several are. An
 //! abandoned interrupt has no form in it, and anything in its place would read as an answer: it gets lost.
 
-use super::boundary::{INTERRUPT_ID, Losses, RESUME, is};
+use super::boundary::{INTERRUPT_ID, RESUME, is};
 use super::{Between, Resume};
+use crate::agui::Losses;
 use crate::agui::edit::{self, Change};
 use crate::agui::json::{Elements, Members, elements};
 

@@ -16,6 +16,17 @@ fn between(client: &str, agent: &str) -> Between {
     Between { client, agent, resume: Resume::Native }
 }
 
+/// What a step makes of a part of an input, and what that costs.
+pub fn made(
+    step: impl FnOnce(&Between, &mut Losses) -> Option<Vec<u8>>,
+    client: &str,
+    agent: &str,
+) -> (Option<String>, Vec<&'static str>) {
+    let mut losses = Losses::default();
+    let text = step(&between(client, agent), &mut losses);
+    (text.map(|text| String::from_utf8(text).unwrap()), losses.into_vec())
+}
+
 fn converted(input: &str, client: &str, agent: &str) -> (Option<String>, Vec<&'static str>) {
     let converted = convert(input.as_bytes(), &between(client, agent));
     (converted.text.map(|text| String::from_utf8(text).unwrap()), converted.losses)

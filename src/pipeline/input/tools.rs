@@ -1,8 +1,8 @@
 //! The tools of an input come in, the same as the agent's version knows them goes out.
 
-use super::boundary::{Losses, NO_PARAMETERS, PARTS};
+use super::boundary::{NO_PARAMETERS, PARTS};
 use super::{Between, drop_if, is_retired_null};
-use crate::agui::edit;
+use crate::agui::{Losses, edit};
 
 /// Converts a list of tools; `None` if nothing changes.
 pub fn tools(list: &[u8], between: &Between, losses: &mut Losses) -> Option<Vec<u8>> {
@@ -28,15 +28,11 @@ fn tool(text: &[u8], between: &Between, losses: &mut Losses) -> Option<Vec<u8>> 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use super::super::tests::made;
     use super::*;
-    use crate::agui::Version;
 
     fn converted(list: &str, client: &str, agent: &str) -> (Option<String>, Vec<&'static str>) {
-        let (client, agent) = (Version::released(client).unwrap(), Version::released(agent).unwrap());
-        let mut losses = Losses::default();
-        let between = Between { client, agent, resume: super::super::Resume::Native };
-        let text = tools(list.as_bytes(), &between, &mut losses);
-        (text.map(|text| String::from_utf8(text).unwrap()), losses.into_vec())
+        made(|between, losses| tools(list.as_bytes(), between, losses), client, agent)
     }
 
     #[test]

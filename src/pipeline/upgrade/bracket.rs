@@ -3,6 +3,7 @@
 
 use std::time::Instant;
 
+use super::reasoning;
 use crate::{
     agui::{Event, EventKind, Kinds, edit::quoted},
     pipeline::{Loss, Out, Stage, Way},
@@ -40,15 +41,7 @@ impl Part {
     }
 
     fn made(&self, name: &str, more: &str) -> Event {
-        let mut text = format!("{{\"type\":\"{name}\",\"messageId\":").into_bytes();
-        text.extend_from_slice(&quoted(&self.id));
-        text.extend_from_slice(more.as_bytes());
-        if let Some(tag) = &self.tag {
-            text.extend_from_slice(b",\"subagentRunId\":");
-            text.extend_from_slice(tag);
-        }
-        text.push(b'}');
-        Event::made(text)
+        reasoning(name, &quoted(&self.id), more, self.tag.as_deref())
     }
 
     fn end(&self) -> Event {

@@ -6,9 +6,10 @@ use std::time::Instant;
 use super::send;
 use crate::{
     agui::{
-        Event, EventKind, Kinds, Word,
+        Event, EventKind, Kinds, Losses, Word,
+        content::{Kind, Part, Parts, reshaped},
         edit::{self, Change},
-        json::{self, Members},
+        message::with_content,
     },
     pipeline::{Loss, Out, Stage},
 };
@@ -28,94 +29,26 @@ impl Stage for Media {
         if !BINARY.is_in(event.text()) {
             return out.send(event, at);
         }
-        let mut loss = Loss::None;
+        let mut losses = Losses::default();
         let changed = event.edited(|member| match event.kind() {
-            EventKind::MessagesSnapshot if member.is("messages") => messages(member.value, &mut loss).into(),
+            EventKind::MessagesSnapshot if member.is("messages") => messages(member.value, &mut losses).into(),
             EventKind::RunStarted if member.is("input") => edit::members(member.value, |member| {
-                if member.is("messages") { messages(member.value, &mut loss).into() } else { Change::Keep }
+                if member.is("messages") { messages(member.value, &mut losses).into() } else { Change::Keep }
             })
             .into(),
             _ => Change::Keep,
         });
-        send(event, changed, loss, at, out);
+        send(event, changed, losses.first().map_or(Loss::None, Loss::Part), at, out);
     }
 }
 
-fn messages(list: &[u8], loss: &mut Loss) -> Option<Vec<u8>> {
+fn messages(list: &[u8], losses: &mut Losses) -> Option<Vec<u8>> {
     edit::elements(list, |message| {
-        edit::members(
-            message,
-            |member| {
-                if member.is("content") { parts(member.value, loss).into() } else { Change::Keep }
-            },
-        )
-        .into()
+        with_content(message, |content| reshaped(content, (Parts::Media, Parts::All), losses, kept)).into()
     })
 }
 
-fn parts(list: &[u8], loss: &mut Loss) -> Option<Vec<u8>> {
-    edit::elements(list, |part| {
-        if member(part, "type").and_then(json::string).as_deref() != Some("binary") {
-            return Change::Keep;
-        }
-        match Modern::of(part) {
-            // Some agents sent both shapes of one thing.
-            Some(modern) if json::elements(list).any(|other| modern.is_said_by(other)) => Change::Drop,
-            Some(modern) => Change::Whole(modern.text()),
-            None => {
-                *loss = Loss::Part("media_part");
-                Change::Drop
-            }
-        }
-    })
-}
-
-/// What a `binary` part is now, its values as they were spelled.
-struct Modern<'a> {
-    kind: &'static str,
-    source: &'static str,
-    value: &'a [u8],
-    mime: &'a [u8],
-    filename: Option<&'a [u8]>,
-}
-
-impl<'a> Modern<'a> {
-    fn of(part: &'a [u8]) -> Option<Self> {
-        let text = |name| member(part, name).filter(|value| value.first() == Some(&b'"') && *value != b"\"\"");
-        let mime = text("mimeType")?;
-        let kind = match json::string(mime)?.split('/').next() {
-            Some("image") => "image",
-            Some("audio") => "audio",
-            Some("video") => "video",
-            _ => "document",
-        };
-        let (source, value) = text("data").map(|value| ("data", value)).or_else(|| Some(("url", text("url")?)))?;
-        Some(Self { kind, source, value, mime, filename: text("filename") })
-    }
-
-    fn is_said_by(&self, other: &[u8]) -> bool {
-        let source = member(other, "source");
-        let value = source.and_then(|source| member(source, "value"));
-        value == Some(self.value) && member(other, "type").and_then(json::string).as_deref() == Some(self.kind)
-    }
-
-    fn text(&self) -> Vec<u8> {
-        let Self { kind, source, value, mime, filename } = self;
-        let mut text = format!("{{\"type\":\"{kind}\",\"source\":{{\"type\":\"{source}\",\"value\":").into_bytes();
-        text.extend_from_slice(value);
-        text.extend_from_slice(b",\"mimeType\":");
-        text.extend_from_slice(mime);
-        text.push(b'}');
-        if let Some(filename) = filename {
-            text.extend_from_slice(b",\"metadata\":{\"filename\":");
-            text.extend_from_slice(filename);
-            text.push(b'}');
-        }
-        text.push(b'}');
-        text
-    }
-}
-
-fn member<'a>(text: &'a [u8], name: &str) -> Option<&'a [u8]> {
-    Members::of(text).find(|member| member.is(name)).map(|member| member.value)
+/// A `binary` part that is still one is malformed, and clients refuse it.
+fn kept(_: &[u8], part: &Part<'_>, losses: &mut Losses) -> Change {
+    if part.kind == Kind::Binary { part.lose(losses) } else { Change::Keep }
 }

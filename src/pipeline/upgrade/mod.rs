@@ -108,6 +108,19 @@ fn send(event: Event, changed: Option<Event>, loss: Loss, at: Instant, out: &mut
     out.send(event, at);
 }
 
+/// A reasoning event of this type and identifier, with more members as they are given, and of this owner.
+fn reasoning(name: &str, id: &[u8], more: &str, tag: Option<&[u8]>) -> Event {
+    let mut text = format!("{{\"type\":\"{name}\",\"messageId\":").into_bytes();
+    text.extend_from_slice(id);
+    text.extend_from_slice(more.as_bytes());
+    if let Some(tag) = tag {
+        text.extend_from_slice(b",\"subagentRunId\":");
+        text.extend_from_slice(tag);
+    }
+    text.push(b'}');
+    Event::made(text)
+}
+
 /// Whether this is a whole number of those that every reader can hold, spelled as one.
 fn is_safe_integer(value: &[u8]) -> bool {
     const SAFE: u64 = (1 << 53) - 1;

@@ -237,7 +237,7 @@ fn binary_parts_become_the_media_that_they_are() {
     becomes(
         &snapshot(r#"{"type":"binary","mimeType":"image/png","id":"i"}"#),
         &[&snapshot("")],
-        Some(Loss::Part("media_part")),
+        Some(Loss::Part("binary_part")),
     );
 }
 

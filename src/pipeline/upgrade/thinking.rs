@@ -7,6 +7,7 @@ use std::{
     time::Instant,
 };
 
+use super::reasoning;
 use crate::{
     agui::{
         Event, EventKind, Kinds,
@@ -53,15 +54,7 @@ impl Block {
     }
 
     fn made(&self, name: &str, more: &str) -> Event {
-        let mut text = format!("{{\"type\":\"{name}\",\"messageId\":").into_bytes();
-        text.extend_from_slice(self.id_of(name));
-        text.extend_from_slice(more.as_bytes());
-        if let Some(tag) = &self.tag {
-            text.extend_from_slice(b",\"subagentRunId\":");
-            text.extend_from_slice(tag);
-        }
-        text.push(b'}');
-        Event::made(text)
+        reasoning(name, self.id_of(name), more, self.tag.as_deref())
     }
 
     fn close_message(&mut self, at: Instant, out: &mut Out<'_>) {
@@ -101,12 +94,8 @@ impl Stage for Thinking {
             EventKind::RunError,
             EventKind::SubagentFinished,
             EventKind::SubagentError,
-            EventKind::ThinkingStart,
-            EventKind::ThinkingEnd,
-            EventKind::ThinkingTextMessageStart,
-            EventKind::ThinkingTextMessageContent,
-            EventKind::ThinkingTextMessageEnd,
         ])
+        .and(Kinds::THINKING)
     }
 
     fn event(&mut self, event: Event, at: Instant, out: &mut Out<'_>) {

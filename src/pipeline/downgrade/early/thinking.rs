@@ -136,11 +136,6 @@ impl Stage for Thinking {
             EventKind::ReasoningMessageEnd,
             EventKind::ReasoningMessageChunk,
             EventKind::ReasoningEncryptedValue,
-            EventKind::ThinkingStart,
-            EventKind::ThinkingEnd,
-            EventKind::ThinkingTextMessageStart,
-            EventKind::ThinkingTextMessageContent,
-            EventKind::ThinkingTextMessageEnd,
             // What follows the thinking: a chunk has no end of its own.
             EventKind::TextMessageStart,
             EventKind::TextMessageChunk,
@@ -149,6 +144,7 @@ impl Stage for Thinking {
             EventKind::RunFinished,
             EventKind::RunError,
         ])
+        .and(Kinds::THINKING)
     }
 
     fn event(&mut self, event: Event, at: Instant, out: &mut Out<'_>) {
@@ -170,7 +166,7 @@ impl Stage for Thinking {
                 }
                 return out.send(event, at);
             }
-            kind if is_thinking(kind) => {}
+            kind if Kinds::THINKING.contains(kind) => {}
             kind => out.converted(Way::Down, kind, Loss::None),
         }
         match event.kind() {
@@ -191,17 +187,6 @@ impl Stage for Thinking {
     fn held(&self) -> usize {
         [&self.message, &self.chunk].into_iter().flatten().map(String::len).sum()
     }
-}
-
-fn is_thinking(kind: EventKind) -> bool {
-    matches!(
-        kind,
-        EventKind::ThinkingStart
-            | EventKind::ThinkingEnd
-            | EventKind::ThinkingTextMessageStart
-            | EventKind::ThinkingTextMessageContent
-            | EventKind::ThinkingTextMessageEnd
-    )
 }
 
 /// An event of this kind that says no more.

@@ -1,12 +1,16 @@
 //! The messages of a snapshot and those that are held come in, the snapshot with the held ones in it goes out, each after
-//! the message that it followed in the stream, or before the one that followed it, or at the end.
+//! the message that it followed in the stream, or before the one that followed it. Where the snapshot has neither, it
+//! stands where this turn began, after the last message of the user's: clients that keep it put what is new after it.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    borrow::Cow,
+    collections::{HashMap, HashSet},
+};
 
 use super::{kept::Kept, roles};
 use crate::agui::{
     edit::{self, Change},
-    json::{Elements, Members, string},
+    json::{self, Elements, Members, string},
 };
 
 /// The messages, a JSON array, with what is held and missing in them; `None` if nothing is, or if they are no array.
@@ -42,6 +46,13 @@ pub fn stated(messages: &[u8], kept: &Kept) -> Option<Vec<u8>> {
             list.push(item.stated());
         }
     }
+    let users = json::elements(messages).map(|message| role_of(message).is_some_and(|role| role == "user"));
+    if !waiting.is_empty()
+        && let Some((at, _)) = users.enumerate().filter(|(_, is_user)| *is_user).last()
+        && let Some(around) = around.get_mut(at)
+    {
+        around.after.splice(0..0, waiting.drain(..));
+    }
     let mut around = around.into_iter();
     let edited = edit::elements(messages, |element| match around.next() {
         Some(Around { before, after }) if !before.is_empty() || !after.is_empty() => {
@@ -62,6 +73,10 @@ pub fn stated(messages: &[u8], kept: &Kept) -> Option<Vec<u8>> {
 struct Around {
     before: Vec<Vec<u8>>,
     after: Vec<Vec<u8>>,
+}
+
+fn role_of(message: &[u8]) -> Option<Cow<'_, str>> {
+    string(Members::of(message).find(|m| m.is("role"))?.value)
 }
 
 fn id_of(message: &[u8]) -> Option<String> {

@@ -52,6 +52,15 @@ fn it_stands_between_its_neighbours() {
 }
 
 #[test]
+fn without_neighbours_it_stands_where_the_turn_began() {
+    let other = r#"{"id":"o","role":"assistant","content":"x"}"#;
+    let events = [&THOUGHT[..], &[TEXT]].concat();
+    let (first, asked) = (r#"{"id":"f","role":"user","content":"q"}"#, format!("{U},{other}"));
+    assert_eq!(last(45, &events, &format!("{first},{asked}")), snapshot(&format!("{first},{U},{Z},{other}")));
+    assert_eq!(last(45, &events, other), snapshot(&format!("{other},{Z}")), "at the end if nobody asked");
+}
+
+#[test]
 fn a_role_that_the_snapshot_carries_is_left_to_it() {
     let other = r#"{"id":"y","role":"reasoning","content":"other"}"#;
     assert_eq!(last(45, &[&THOUGHT[..], &[PLAN]].concat(), other), snapshot(&format!("{other},{P}")));

@@ -42,7 +42,7 @@ fn through(mode: Mode, list: &[&str]) -> Outcome {
 }
 
 /// A short way to write a stream: what stands between the run's start and its end.
-fn within(list: &[&'static str]) -> Vec<&'static str> {
+fn within<'a>(list: &[&'a str]) -> Vec<&'a str> {
     let mut all = vec![STARTED];
     all.extend_from_slice(list);
     all.push(FINISHED);
@@ -70,7 +70,7 @@ fn repaired(list: &[&str]) -> Outcome {
 
 /// Asserts that `repair` makes these events of a run's insides.
 #[track_caller]
-fn mends(list: &[&'static str], expected: &[&str], rules: &[&str]) {
+fn mends(list: &[&str], expected: &[&str], rules: &[&str]) {
     let outcome = repaired(&within(list));
     assert_eq!(outcome.refused, None);
     let inner = &outcome.texts[1..outcome.texts.len() - 1];

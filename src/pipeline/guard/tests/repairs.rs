@@ -157,17 +157,72 @@ fn an_identifier_is_made_up_for_null_only_and_stays() {
     );
 }
 
+const FIRST: &str = r#"{"type":"TOOL_CALL_RESULT","messageId":"first","toolCallId":"c1","content":"x"}"#;
+const ASKED: &str = r#"{"id":"u","role":"user","content":"q"}, {"id":"a","role":"assistant","toolCalls":[{"id":"c1","type":"function","function":{"name":"f","arguments":""}}]}"#;
+const SECOND: &str = r#"{"id":"second","role":"tool","content":"x","toolCallId":"c1","n":1.0}"#;
+const ANSWER: &str = r#"{"id":"m1","role":"assistant","content":"y"}"#;
+
+fn snapshot(messages: &[&str]) -> String {
+    format!(r#"{{"type":"MESSAGES_SNAPSHOT","messages":[{}]}}"#, messages.join(", "))
+}
+
 #[test]
-fn a_tool_message_keeps_the_identifier_that_the_client_has() {
-    let result = r#"{"type":"TOOL_CALL_RESULT","messageId":"first","toolCallId":"c1","content":"x"}"#;
-    let snapshot = r#"{"type":"MESSAGES_SNAPSHOT","messages":[{"id":"u","role":"user","content":"q"}, {"id":"second","role":"tool","content":"x","toolCallId":"c1","n":1.0}]}"#;
-    let same = r#"{"type":"MESSAGES_SNAPSHOT","messages":[{"id":"u","role":"user","content":"q"}, {"id":"first","role":"tool","content":"x","toolCallId":"c1","n":1.0}]}"#;
-    mends(&[CALL, CALLED, result, snapshot], &[CALL, CALLED, result, same], &["tool_message_renamed"]);
-    mends(&[CALL, CALLED, result, same], &[CALL, CALLED, result, same], &[]);
-    let both = r#"{"type":"MESSAGES_SNAPSHOT","messages":[{"id":"first","role":"user","content":"q"},{"id":"second","role":"tool","content":"x","toolCallId":"c1"}]}"#;
-    mends(&[CALL, CALLED, result, both], &[CALL, CALLED, result, both], &[]);
-    let later = repaired(&[STARTED, CALL, CALLED, result, FINISHED, STARTED, snapshot, FINISHED]);
-    assert_eq!(later.texts[6], same, "also in a later run of the stream");
+fn a_tool_message_under_another_identifier_comes_before_what_was_made_of_it() {
+    let all = snapshot(&[ASKED, SECOND, ANSWER]);
+    let up_to = snapshot(&[ASKED, SECOND]);
+    let streamed = [CALL, CALLED, FIRST, START, END];
+    let renamed = ["tool_message_renamed"];
+    mends(&[&streamed[..], &[&all]].concat(), &[&streamed[..], &[&up_to, &all]].concat(), &renamed);
+    let again = [&streamed[..], &[&up_to, &all, &all]].concat();
+    mends(&[&streamed[..], &[&all, &all]].concat(), &again, &renamed);
+    let last = [&streamed[..], &[&up_to]].concat();
+    mends(&last, &last, &[]);
+    let same = all.replace("second", "first");
+    let same = [&streamed[..], &[&*same]].concat();
+    mends(&same, &same, &[]);
+    let later = repaired(&[STARTED, CALL, CALLED, FIRST, FINISHED, STARTED, &all, FINISHED]);
+    assert_eq!(later.texts[6..8], [up_to, all], "also in a later run of the stream");
+}
+
+#[test]
+fn a_tool_message_that_was_never_told_comes_before_what_was_made_of_it() {
+    let all = snapshot(&[ASKED, SECOND, ANSWER]);
+    let streamed = [CALL, CALLED, START, END];
+    let up_to = snapshot(&[ASKED, SECOND]);
+    let expected = [&streamed[..], &[&up_to, &all, &all]].concat();
+    mends(&[&streamed[..], &[&all, &all]].concat(), &expected, &["tool_message_untold"]);
+    let silent = all.replace(r#""id":"a""#, r#""id":"m0""#);
+    let (start, end) = (START.replace("m1", "m0"), END.replace("m1", "m0"));
+    let outcome = repaired(&within(&[&start, &end, START, END, &silent]));
+    assert_eq!(outcome.repaired, ["tool_message_untold"], "nor the call, of a text that was");
+    let other = [CALL, CALLED, &all];
+    mends(&other, &other, &[]);
+    let of_another_run = [START, END, &all];
+    mends(&of_another_run, &of_another_run, &[]);
+}
+
+#[test]
+fn each_of_several_results_comes_in_its_place() {
+    let (call, called) = (CALL.replace("c1", "c2"), CALLED.replace("c1", "c2"));
+    let two = r#"{"id":"b","role":"assistant","toolCalls":[{"id":"c2","type":"function","function":{"name":"f","arguments":""}}]}"#;
+    let third = SECOND.replace("second", "third").replace("c1", "c2");
+    let all = snapshot(&[ASKED, SECOND, two, &third, ANSWER]);
+    let streamed = [CALL, CALLED, &call, &called, START, END];
+    let up_to = snapshot(&[ASKED, SECOND]);
+    let expected = [&streamed[..], &[&up_to, &all, &all]].concat();
+    mends(&[&streamed[..], &[&all, &all]].concat(), &expected, &["tool_message_untold"]);
+}
+
+#[test]
+fn two_results_of_one_call_are_the_agents_to_tell() {
+    let all = snapshot(&[ASKED, SECOND, &SECOND.replace("second", "third"), ANSWER]);
+    let streamed = [CALL, CALLED, START, END];
+    let up_to = snapshot(&[ASKED, SECOND]);
+    let expected = [&streamed[..], &[&up_to, &all, &all]].concat();
+    mends(&[&streamed[..], &[&all, &all]].concat(), &expected, &["tool_message_untold"]);
+    let known = all.replace("third", "first");
+    let known = [CALL, CALLED, FIRST, START, END, &known];
+    mends(&known, &known, &[]);
 }
 
 #[test]

@@ -1,20 +1,32 @@
-//! One part of a message comes in; what it is, and the same medium in the other of its two forms, goes out.
+//! One content part comes in, JSON; what it is goes out, and under which name it gets lost. Nothing is changed here.
 //!
-//! A medium is a part of its own type with a `source`, or, before there were those, a part `binary`. Bytes and
-//! addresses are copied as they are spelled.
+//! A medium is a part of its own type with a `source`, or, before there were those, a part `binary`.
 
-use super::boundary::{MIME_TYPE, is};
-use crate::agui::edit::{self, Change};
-use crate::agui::json::{Members, string};
+use crate::agui::{
+    Losses,
+    edit::Change,
+    json::{Member, Members, string},
+};
+
+/// Whether the member is the media type: as the protocol spells it, or as peers do that write Python's names.
+pub(super) fn is_mime_type(member: &Member<'_>) -> bool {
+    member.is("mimeType") || member.is("mime_type")
+}
 
 /// What kind of part it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
+    /// Words.
     Text,
+    /// A picture, as a part of its own type.
     Image,
+    /// Sound.
     Audio,
+    /// Moving pictures.
     Video,
+    /// Any other file.
     Document,
+    /// A medium in its form of before 0.0.49, which 1.0 has retired.
     Binary,
     /// One that this build does not know.
     Unknown,
@@ -53,7 +65,7 @@ pub enum Bytes<'a> {
 pub enum Source<'a> {
     /// Its bytes, or their address.
     Bytes(Bytes<'a>),
-    /// Something else that not every agent can follow.
+    /// Something else that not every peer can follow.
     Handle,
     /// Nothing that any version allows.
     Malformed,
@@ -62,9 +74,13 @@ pub enum Source<'a> {
 /// A part of a message, as far as its conversion has to know it. Values are as they are spelled.
 #[derive(Debug)]
 pub struct Part<'a> {
+    /// What kind of part it is.
     pub kind: Kind,
+    /// Its `text`.
     pub text: Option<&'a [u8]>,
+    /// Its metadata, unless that is `null`.
     pub metadata: Option<&'a [u8]>,
+    /// Where its bytes are; of a part that is no medium, malformed.
     pub source: Source<'a>,
     mime: Option<&'a [u8]>,
     filename: Option<&'a [u8]>,
@@ -74,9 +90,9 @@ pub struct Part<'a> {
 /// What makes two parts the same medium, whatever their form.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Likeness<'a> {
-    bytes: Bytes<'a>,
-    mime: &'a [u8],
-    filename: Option<&'a [u8]>,
+    pub(super) bytes: Bytes<'a>,
+    pub(super) mime: &'a [u8],
+    pub(super) filename: Option<&'a [u8]>,
 }
 
 impl Likeness<'_> {
@@ -104,7 +120,7 @@ impl<'a> Part<'a> {
                 () if member.is("text") => body = Some(value),
                 () if member.is("source") => source = Some(value),
                 () if member.is("metadata") => metadata = (!member.is_null()).then_some(value),
-                () if is(&member, MIME_TYPE) => mime = filled(value),
+                () if is_mime_type(&member) => mime = member.string().is_some().then_some(value),
                 () if member.is("data") => data = filled(value),
                 () if member.is("url") => url = filled(value),
                 () if member.is("id") => id = filled(value),
@@ -142,7 +158,7 @@ impl<'a> Part<'a> {
             match () {
                 () if member.is("type") => kind = string(member.value),
                 () if member.is("value") => value = member.string().is_some().then_some(member.value),
-                () if is(&member, MIME_TYPE) => self.mime = filled(member.value),
+                () if is_mime_type(&member) => self.mime = member.string().is_some().then_some(member.value),
                 () => {}
             }
         }
@@ -175,6 +191,12 @@ impl<'a> Part<'a> {
         })
     }
 
+    /// Leaves it out, and names it.
+    pub fn lose(&self, losses: &mut Losses) -> Change {
+        losses.name(self.lost());
+        Change::Drop
+    }
+
     /// As what it gets lost.
     pub fn lost(&self) -> &'static str {
         match (self.kind, self.source) {
@@ -190,82 +212,7 @@ impl<'a> Part<'a> {
     }
 }
 
-fn filename_of(metadata: &[u8]) -> Option<&[u8]> {
+/// The file name among a medium's metadata.
+pub(super) fn filename_of(metadata: &[u8]) -> Option<&[u8]> {
     Members::of(metadata).filter(|member| member.is("filename")).last().and_then(|member| filled(member.value))
-}
-
-/// A medium as a part `binary`.
-pub fn to_binary(part: &[u8], likeness: &Likeness<'_>) -> Option<Vec<u8>> {
-    let (name, value) = match likeness.bytes {
-        Bytes::Data(value) => ("\"data\":", value),
-        Bytes::Url(value) => ("\"url\":", value),
-    };
-    edit::members(part, |member| match () {
-        () if member.is("type") => Change::text("binary"),
-        () if member.is("id") => Change::Drop,
-        () if member.is("source") => {
-            Change::Whole([b"\"mimeType\":", likeness.mime, b",", name.as_bytes(), value].concat())
-        }
-        () if member.is("metadata") => match likeness.filename {
-            Some(filename) => Change::Whole([b"\"filename\":", filename].concat()),
-            None => Change::Drop,
-        },
-        () => Change::Keep,
-    })
-}
-
-/// A part `binary` as a medium, of the kind that its type says.
-pub fn to_media(text: &[u8], part: &Part<'_>) -> Option<Vec<u8>> {
-    let likeness = part.likeness()?;
-    let (form, value) = match likeness.bytes {
-        Bytes::Data(value) => ("data", value),
-        Bytes::Url(value) => ("url", value),
-    };
-    let head = format!("\"source\":{{\"type\":\"{form}\",\"value\":");
-    let source = [head.as_bytes(), value, b",\"mimeType\":", likeness.mime, b"}"].concat();
-    edit::members(text, |member| match () {
-        () if member.is("type") => Change::text(kind_of(likeness.mime)),
-        () if is(member, MIME_TYPE) => Change::Whole(source.clone()),
-        () if ["data", "url", "id"].iter().any(|name| member.is(name)) => Change::Drop,
-        () if member.is("filename") => match likeness.filename {
-            Some(filename) if part.metadata.is_none() => {
-                Change::Whole([b"\"metadata\":{\"filename\":", filename, b"}"].concat())
-            }
-            _ => Change::Drop,
-        },
-        () if member.is("metadata") && member.is_null() => Change::Drop,
-        () if member.is("metadata") => match likeness.filename {
-            Some(filename) if filename_of(member.value).is_none() => {
-                edit::appended(member.value, "filename", filename).into()
-            }
-            _ => Change::Keep,
-        },
-        () => Change::Keep,
-    })
-}
-
-fn kind_of(mime: &[u8]) -> &'static str {
-    let mime = string(mime).unwrap_or_default();
-    let family = mime.split_once('/').map_or("", |(family, _)| family);
-    ["image", "audio", "video"].into_iter().find(|known| family.eq_ignore_ascii_case(known)).unwrap_or("document")
-}
-
-/// A part without an id of its own, which nobody reads yet and older agents do not know.
-pub fn without_id(part: &[u8]) -> Option<Vec<u8>> {
-    edit::members(part, |member| super::drop_if(member.is("id")))
-}
-
-/// A medium without the members that hold nothing.
-pub fn without_nulls(text: &[u8], part: &Part<'_>) -> Option<Vec<u8>> {
-    if !part.kind.is_media() {
-        return None;
-    }
-    edit::members(text, |member| match () {
-        () if member.is("metadata") => super::drop_if(member.is_null()),
-        () if member.is("source") => edit::members(member.value, |inner| {
-            super::drop_if(inner.is_null() && (is(inner, MIME_TYPE) || inner.is("provider")))
-        })
-        .into(),
-        () => Change::Keep,
-    })
 }
