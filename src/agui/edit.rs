@@ -15,6 +15,8 @@ pub enum Change {
     /// It gets this value, JSON.
     Value(Vec<u8>),
     /// This stands in its place: for a member `"name":value`, for an element a value, or several of either with commas.
+    /// Of members with one name only the first is replaced, and the others go: else a name given often would multiply
+    /// what stands in its place.
     Whole(Vec<u8>),
 }
 
@@ -42,8 +44,19 @@ pub fn quoted(text: &str) -> Vec<u8> {
 pub fn members(text: &[u8], mut change: impl FnMut(&Member<'_>) -> Change) -> Option<Vec<u8>> {
     let mut members = Members::of(text);
     let mut splice = Splice::of(text);
+    let mut replaced: Vec<String> = Vec::new();
     for member in members.by_ref() {
-        splice.item(member.span.clone(), member.value_span(), change(&member));
+        let change = match change(&member) {
+            Change::Whole(text) => match member.name() {
+                Some(name) if replaced.iter().any(|other| *other == name) => Change::Drop,
+                name => {
+                    replaced.extend(name.map(std::borrow::Cow::into_owned));
+                    Change::Whole(text)
+                }
+            },
+            change => change,
+        };
+        splice.item(member.span.clone(), member.value_span(), change);
     }
     splice.finish(members.is_complete())
 }
@@ -232,6 +245,16 @@ mod tests {
     #[test]
     fn a_member_given_often_is_set_once() {
         assert_eq!(text(with(br#"{"n":1,"a":2,"n":3, "\u006e":4}"#, "n", b"[0]")).unwrap(), r#"{"n":[0],"a":2}"#);
+    }
+
+    #[test]
+    fn a_member_given_often_is_replaced_once() {
+        let whole = |member: &Member<'_>| match member.is("n") {
+            true => Change::Whole(br#""m":0"#.to_vec()),
+            false => Change::Keep,
+        };
+        let edited = members(br#"{"n":1,"a":2,"n":3, "\u006e":4}"#, whole);
+        assert_eq!(text(edited).unwrap(), r#"{"m":0,"a":2}"#);
     }
 
     #[test]

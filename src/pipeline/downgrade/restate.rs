@@ -13,7 +13,7 @@ use std::time::Instant;
 use kept::{Kept, Role};
 
 use crate::{
-    agui::{Event, EventKind, Kinds, Version, edit::Change, json},
+    agui::{Event, EventKind, Kinds, Version, json},
     pipeline::{Loss, Out, Stage, Way},
 };
 
@@ -37,7 +37,7 @@ impl Restate {
         let stated = place::stated(messages, &self.kept);
         self.kept.adopt(stated.as_deref().unwrap_or(messages));
         let stated = stated?;
-        event.edited(|member| if member.is("messages") { Change::Value(stated.clone()) } else { Change::Keep })
+        Some(event.with("messages", &stated))
     }
 }
 

@@ -124,6 +124,7 @@ impl<'a> Facts<'a> {
 /// The body with the changes of all steps; `None` if there is none.
 fn converted(body: &[u8], facts: &Facts<'_>, between: &Between, losses: &mut Losses) -> Option<Vec<u8>> {
     let answers = resume::plan(facts.resume, facts.props, between, losses);
+    let mut props_written = false;
     let edited = edit::members(body, |member| match () {
         () if is(member, PROTOCOL_VERSION) => drop_if(between.agent.is_old()),
         () if is(member, PARENT_RUN_ID) => {
@@ -134,6 +135,8 @@ fn converted(body: &[u8], facts: &Facts<'_>, between: &Between, losses: &mut Los
             drop_if(unknown || (between.retires() && member.is_null()))
         }
         () if is(member, FORWARDED_PROPS) => match answers.props() {
+            // Once, or a name given often would multiply the value.
+            Some(_) if std::mem::replace(&mut props_written, true) => Change::Drop,
             Some(props) => Change::Value(props.to_vec()),
             None => drop_if(between.retires() && member.is_null()),
         },
