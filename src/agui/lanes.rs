@@ -23,9 +23,15 @@ pub type Lane<'a> = Option<&'a str>;
 /// How many chunk streams are open at once at most, and so how many lanes have one. [`Lanes::open`] refuses more.
 pub const OPEN_MAX: usize = 128;
 
+/// The longest identifier of an item or a subagent, in bytes, for which a chunk stream is opened.
+pub const NAME_MAX: usize = 4096;
+
 /// How many items of subagents are remembered in a run at most. What comes later counts as the parent agent's where an
 /// event of it names no owner itself.
 pub const OWNED_MAX: usize = 1024;
+
+/// How many bytes their identifiers have at most, with their owners'.
+const OWNED_BYTES: usize = 256 * 1024;
 
 /// A chunk stream that is open.
 #[derive(Clone, Debug)]
@@ -114,9 +120,10 @@ impl<T> Lanes<T> {
         }
     }
 
-    /// Whether another chunk stream can be opened in this lane.
-    pub fn has_room(&self, lane: Lane<'_>) -> bool {
-        self.open.len() < OPEN_MAX || self.open.iter().any(|open| open.lane() == lane)
+    /// Whether a chunk stream of this item can be opened in this lane.
+    pub fn has_room(&self, lane: Lane<'_>, id: &str) -> bool {
+        let short = id.len() <= NAME_MAX && lane.is_none_or(|lane| lane.len() <= NAME_MAX);
+        short && (self.open.len() < OPEN_MAX || self.open.iter().any(|open| open.lane() == lane))
     }
 
     /// Opens a chunk stream in this lane. Whoever calls has closed what was open in it; what was not is forgotten, and
@@ -150,8 +157,10 @@ impl<T> Lanes<T> {
 
     /// Remembers whose item this is.
     pub fn own(&mut self, item: Item, id: &str, owner: &str) {
-        if self.owners.len() < OWNED_MAX && self.owner(item, id).is_none() {
-            self.owned += id.len() + owner.len();
+        let bytes = id.len() + owner.len();
+        let room = self.owners.len() < OWNED_MAX && self.owned + bytes <= OWNED_BYTES;
+        if room && self.owner(item, id).is_none() {
+            self.owned += bytes;
             self.owners.insert((item, id.into()), owner.into());
         }
     }
@@ -252,11 +261,12 @@ mod tests {
         let mut lanes = Lanes::default();
         for n in 0..OWNED_MAX + 10 {
             let lane = format!("s{n}");
-            assert_eq!(lanes.has_room(Some(&lane)), n < OPEN_MAX);
+            assert_eq!(lanes.has_room(Some(&lane), "m"), n < OPEN_MAX);
             lanes.open(Some(lane.into()), Item::Text, &format!("m{n}"), ());
         }
         assert_eq!(lanes.iter().count(), OPEN_MAX);
-        assert!(lanes.has_room(Some("s3")), "a lane that has a stream can have another in its place");
+        assert!(!lanes.has_room(Some("s3"), &"m".repeat(NAME_MAX + 1)));
+        assert!(lanes.has_room(Some("s3"), "m"), "a lane that has a stream can have another in its place");
         assert_eq!(lanes.owner(Item::Text, &format!("m{OWNED_MAX}")), None);
         assert_eq!(lanes.close_all().len(), OPEN_MAX);
     }

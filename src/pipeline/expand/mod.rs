@@ -106,7 +106,9 @@ impl Expand {
                     out.send(Event::made(content), at);
                 }
             }
-            Place::Opens(lane) if chunk.can_open() && self.lanes.has_room(lane.as_deref()) => {
+            Place::Opens(lane)
+                if chunk.can_open() && self.lanes.has_room(lane.as_deref(), chunk.id_text().unwrap_or_default()) =>
+            {
                 close(self.lanes.close(lane.as_deref()), at, out);
                 let opener = chunk.opener();
                 out.send(Event::made(chunk.start()), at);

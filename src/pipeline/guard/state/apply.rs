@@ -177,7 +177,7 @@ impl State {
         let Place::Opens(lane) = self.lanes.place(item, id.as_deref(), tag.as_deref()) else { return };
         self.close(Closes::Lane(lane.as_deref()));
         let Some(id) = id else { return };
-        if !self.lanes.has_room(lane.as_deref()) {
+        if !self.lanes.has_room(lane.as_deref(), &id) {
             self.half_blind = true;
             return;
         }
