@@ -91,21 +91,7 @@ pub fn appended(text: &[u8], name: &str, value: &[u8]) -> Option<Vec<u8>> {
     if !members.is_complete() {
         return None;
     }
-    // An empty object has nothing before its closing brace.
-    let at = match last {
-        Some(end) => end,
-        None => text.iter().position(|byte| *byte == b'{')? + 1,
-    };
-    let mut out = Vec::with_capacity(text.len() + name.len() + value.len() + 4);
-    out.extend_from_slice(&text[..at]);
-    if last.is_some() {
-        out.push(b',');
-    }
-    out.extend_from_slice(&quoted(name));
-    out.push(b':');
-    out.extend_from_slice(value);
-    out.extend_from_slice(&text[at..]);
-    Some(out)
+    inserted(text, last, b'{', &[&quoted(name), b":", value])
 }
 
 /// The array in `text` with these values, JSON with commas between them, at its end; `None` if it is no whole array.
@@ -115,18 +101,17 @@ pub fn extended(text: &[u8], values: &[u8]) -> Option<Vec<u8>> {
     if !elements.is_complete() {
         return None;
     }
+    inserted(text, last, b'[', &[values])
+}
+
+/// The text with these pieces behind the end of the `last` item, or behind the opening bracket if there is none.
+fn inserted(text: &[u8], last: Option<usize>, open: u8, pieces: &[&[u8]]) -> Option<Vec<u8>> {
     let at = match last {
         Some(end) => end,
-        None => text.iter().position(|byte| *byte == b'[')? + 1,
+        None => text.iter().position(|byte| *byte == open)? + 1,
     };
-    let mut out = Vec::with_capacity(text.len() + values.len() + 1);
-    out.extend_from_slice(&text[..at]);
-    if last.is_some() {
-        out.push(b',');
-    }
-    out.extend_from_slice(values);
-    out.extend_from_slice(&text[at..]);
-    Some(out)
+    let comma: &[u8] = if last.is_some() { b"," } else { b"" };
+    Some([&[&text[..at], comma], pieces, &[&text[at..]]].concat().concat())
 }
 
 /// Copies a text up to each change, and goes on behind it.

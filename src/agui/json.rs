@@ -49,9 +49,9 @@ impl Member<'_> {
     }
 }
 
-/// A walk over the members of the object at the start of a text.
+/// A walk over what stands between two brackets at the start of a text.
 #[derive(Clone, Debug)]
-pub struct Members<'a> {
+struct Walk<'a> {
     text: &'a [u8],
     at: usize,
     state: State,
@@ -65,48 +65,71 @@ enum State {
     Malformed,
 }
 
+impl<'a> Walk<'a> {
+    fn of(text: &'a [u8]) -> Self {
+        Self { text, at: 0, state: State::Start }
+    }
+
+    /// Whether the walk came to the closing bracket and nothing but white space follows.
+    fn is_complete(&self) -> bool {
+        self.state == State::Closed && space(self.text, self.at) == self.text.len()
+    }
+
+    /// What `read` makes of the next item from its place, with the place where it ends; `None` ends the walk.
+    #[inline]
+    fn next<T>(&mut self, brackets: [u8; 2], read: impl FnOnce(&'a [u8], usize) -> Option<(T, usize)>) -> Option<T> {
+        if matches!(self.state, State::Closed | State::Malformed) {
+            return None;
+        }
+        match self.item(brackets).and_then(|at| read(self.text, at)) {
+            Some((item, end)) => {
+                (self.at, self.state) = (end, State::Inside);
+                Some(item)
+            }
+            None => {
+                if self.state != State::Closed {
+                    self.state = State::Malformed;
+                }
+                None
+            }
+        }
+    }
+
+    /// Where the next item begins; `None` if there is none, or something else stands there.
+    #[inline]
+    fn item(&mut self, [open, close]: [u8; 2]) -> Option<usize> {
+        let at = space(self.text, self.at);
+        let next = *self.text.get(at)?;
+        let last = match self.state {
+            State::Start if next == open => {
+                let first = space(self.text, at + 1);
+                if self.text.get(first) != Some(&close) {
+                    return Some(first);
+                }
+                first
+            }
+            State::Inside if next == b',' => return Some(space(self.text, at + 1)),
+            State::Inside if next == close => at,
+            _ => return None,
+        };
+        (self.at, self.state) = (last + 1, State::Closed);
+        None
+    }
+}
+
+/// A walk over the members of the object at the start of a text.
+#[derive(Clone, Debug)]
+pub struct Members<'a>(Walk<'a>);
+
 impl<'a> Members<'a> {
     /// A walk over the object that `text` holds.
     pub fn of(text: &'a [u8]) -> Self {
-        Self { text, at: 0, state: State::Start }
+        Self(Walk::of(text))
     }
 
     /// Whether the walk came to the end of the object and nothing but white space follows.
     pub fn is_complete(&self) -> bool {
-        self.state == State::Closed && space(self.text, self.at) == self.text.len()
-    }
-
-    fn step(&mut self) -> Option<Member<'a>> {
-        let mut at = space(self.text, self.at);
-        let next = *self.text.get(at)?;
-        match (self.state, next) {
-            (State::Start, b'{') => {
-                at = space(self.text, at + 1);
-                if self.text.get(at) == Some(&b'}') {
-                    return self.close(at);
-                }
-            }
-            (State::Inside, b',') => at = space(self.text, at + 1),
-            (State::Inside, b'}') => return self.close(at),
-            _ => return None,
-        }
-        let start = at;
-        let key_end = skip_string(self.text, at)?;
-        let colon = space(self.text, key_end);
-        if self.text.get(colon) != Some(&b':') {
-            return None;
-        }
-        let value = space(self.text, colon + 1);
-        let end = skip_value(self.text, value)?;
-        self.at = end;
-        self.state = State::Inside;
-        Some(Member { key: &self.text[start + 1..key_end - 1], value: &self.text[value..end], span: start..end })
-    }
-
-    fn close(&mut self, at: usize) -> Option<Member<'a>> {
-        self.at = at + 1;
-        self.state = State::Closed;
-        None
+        self.0.is_complete()
     }
 }
 
@@ -114,14 +137,16 @@ impl<'a> Iterator for Members<'a> {
     type Item = Member<'a>;
 
     fn next(&mut self) -> Option<Member<'a>> {
-        if matches!(self.state, State::Closed | State::Malformed) {
-            return None;
-        }
-        let member = self.step();
-        if member.is_none() && self.state != State::Closed {
-            self.state = State::Malformed;
-        }
-        member
+        self.0.next(*b"{}", |text, start| {
+            let key_end = skip_string(text, start)?;
+            let colon = space(text, key_end);
+            if text.get(colon) != Some(&b':') {
+                return None;
+            }
+            let value = space(text, colon + 1);
+            let end = skip_value(text, value)?;
+            Some((Member { key: &text[start + 1..key_end - 1], value: &text[value..end], span: start..end }, end))
+        })
     }
 }
 
@@ -138,44 +163,17 @@ pub fn elements(text: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 /// A walk over the places of the elements of the array at the start of a text.
 #[derive(Clone, Debug)]
-pub struct Elements<'a> {
-    text: &'a [u8],
-    at: usize,
-    state: State,
-}
+pub struct Elements<'a>(Walk<'a>);
 
 impl<'a> Elements<'a> {
     /// A walk over the array that `text` holds.
     pub fn of(text: &'a [u8]) -> Self {
-        Self { text, at: 0, state: State::Start }
+        Self(Walk::of(text))
     }
 
     /// Whether the walk came to the end of the array and nothing but white space follows.
     pub fn is_complete(&self) -> bool {
-        self.state == State::Closed && space(self.text, self.at) == self.text.len()
-    }
-
-    fn step(&mut self) -> Option<Range<usize>> {
-        let mut at = space(self.text, self.at);
-        match (self.state, self.text.get(at)?) {
-            (State::Start, b'[') => at = space(self.text, at + 1),
-            (State::Inside, b',') => at = space(self.text, at + 1),
-            (State::Inside, b']') => return self.close(at),
-            _ => return None,
-        }
-        if self.state == State::Start && self.text.get(at) == Some(&b']') {
-            return self.close(at);
-        }
-        let end = skip_value(self.text, at)?;
-        self.at = end;
-        self.state = State::Inside;
-        Some(at..end)
-    }
-
-    fn close(&mut self, at: usize) -> Option<Range<usize>> {
-        self.at = at + 1;
-        self.state = State::Closed;
-        None
+        self.0.is_complete()
     }
 }
 
@@ -183,14 +181,10 @@ impl Iterator for Elements<'_> {
     type Item = Range<usize>;
 
     fn next(&mut self) -> Option<Range<usize>> {
-        if matches!(self.state, State::Closed | State::Malformed) {
-            return None;
-        }
-        let element = self.step();
-        if element.is_none() && self.state != State::Closed {
-            self.state = State::Malformed;
-        }
-        element
+        self.0.next(*b"[]", |text, at| {
+            let end = skip_value(text, at)?;
+            Some((at..end, end))
+        })
     }
 }
 

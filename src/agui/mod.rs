@@ -12,7 +12,7 @@ mod life;
 mod losses;
 pub mod message;
 mod version;
-mod word;
+pub mod word;
 
 pub use encoding::Encoding;
 pub use event::Event;

@@ -5,6 +5,12 @@ use std::sync::OnceLock;
 
 use memchr::memmem::Finder;
 
+/// The member that says whose an event is.
+pub static SUBAGENT_RUN_ID: Word = Word::new("subagentRunId");
+
+/// The member that says what a run's producer speaks.
+pub static PROTOCOL_VERSION: Word = Word::new("protocolVersion");
+
 /// A word, and what makes looking for it fast, made at the first search.
 #[derive(Debug)]
 pub struct Word {

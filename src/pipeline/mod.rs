@@ -81,6 +81,16 @@ pub enum Way {
     Down,
 }
 
+impl Way {
+    /// Which side is the older one.
+    pub const fn older(self) -> &'static str {
+        match self {
+            Self::Up => "agent",
+            Self::Down => "client",
+        }
+    }
+}
+
 /// What became of an event on its way between two versions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Converted {

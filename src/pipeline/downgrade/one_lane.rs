@@ -6,11 +6,9 @@
 use std::time::Instant;
 
 use crate::{
-    agui::{Event, EventKind, Kinds, Word, edit, json::Members},
+    agui::{Event, EventKind, Kinds, edit, json::Members, word::SUBAGENT_RUN_ID},
     pipeline::{End, Loss, Out, Stage, Way, expand::Expand},
 };
-
-static SUBAGENT_RUN_ID: Word = Word::new("subagentRunId");
 
 /// Expands the chunks of streams that have subagents.
 #[derive(Debug, Default)]

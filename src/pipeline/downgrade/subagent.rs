@@ -6,9 +6,10 @@ use std::time::Instant;
 use super::{Unrepresentable, wrap::wrapped};
 use crate::{
     agui::{
-        Event, EventKind, Kinds, Word,
+        Event, EventKind, Kinds,
         edit::{self, Change},
         json::Member,
+        word::SUBAGENT_RUN_ID,
     },
     pipeline::{Loss, Out, Stage, Way},
 };
@@ -20,7 +21,6 @@ pub struct Subagent {
 }
 
 const TAG: &str = "subagentRunId";
-static WORD: Word = Word::new(TAG);
 
 impl Subagent {
     pub fn new(unrepresentable: Unrepresentable) -> Self {
@@ -74,7 +74,7 @@ impl Stage for Subagent {
             out.converted(Way::Down, kind, Loss::None);
             return out.send(wrapped(&event, kind.as_str()), at);
         }
-        if !WORD.is_in(event.text()) {
+        if !SUBAGENT_RUN_ID.is_in(event.text()) {
             return out.send(event, at);
         }
         let edited = match kind {

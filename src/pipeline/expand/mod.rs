@@ -15,11 +15,10 @@ use bytes::Bytes;
 use self::chunk::{Chunk, Opener, Shape};
 use super::{End, Out, Stage};
 use crate::agui::{
-    Event, EventKind, Kinds, Word,
+    Event, EventKind, Kinds,
     lanes::{Item, Lanes, Open, Place},
+    word::SUBAGENT_RUN_ID,
 };
-
-static SUBAGENT_RUN_ID: Word = Word::new("subagentRunId");
 
 /// Turns chunks into start, content and end.
 ///

@@ -23,9 +23,7 @@ mod version;
 use std::time::Instant;
 
 use super::{End, Loss, Out, Stage, Way};
-use crate::agui::{Event, EventKind, Kinds, Version, Word};
-
-static PROTOCOL_VERSION: Word = Word::new("protocolVersion");
+use crate::agui::{Event, EventKind, Kinds, Version, word::PROTOCOL_VERSION};
 
 /// What an older agent's stream passes through. `always`: also the runs that declare a current version.
 pub fn shims(always: bool) -> Vec<Box<dyn Stage>> {

@@ -5,11 +5,9 @@ use std::time::Instant;
 
 use super::send;
 use crate::{
-    agui::{Event, EventKind, Kinds, Version, Word, edit::Change},
+    agui::{Event, EventKind, Kinds, Version, edit::Change, word::PROTOCOL_VERSION},
     pipeline::{Loss, Out, Stage},
 };
-
-static PROTOCOL_VERSION: Word = Word::new("protocolVersion");
 
 /// Declares the current version where an old one was declared.
 #[derive(Debug)]
