@@ -48,10 +48,6 @@ impl Conversions {
         if !tally.converted(from, to, kind, shape) || loss == Loss::None {
             return;
         }
-        let old = match way {
-            Way::Up => "agent",
-            Way::Down => "client",
-        };
         let (r#type, run_id) = (kind.as_str(), tally.run_id());
         tracing::info!(
             loss = shape,
@@ -59,7 +55,8 @@ impl Conversions {
             from = from.as_str(),
             to = to.as_str(),
             run_id,
-            "lost between versions; upgrade the {old} to keep it"
+            "lost between versions; upgrade the {} to keep it",
+            way.older()
         );
         if self.announces && self.waiting.len() < WAITING {
             self.waiting.push(announcement(kind, loss, way, if way == Way::Up { from } else { to }));
@@ -81,8 +78,7 @@ fn announcement(kind: EventKind, loss: Loss, way: Way, version: Version) -> Stri
         Loss::Whole(shape) if kind == EventKind::Other => shape.to_owned(),
         Loss::Whole(_) | Loss::None => kind.as_str().to_owned(),
     };
-    let old = if way == Way::Up { "agent" } else { "client" };
-    format!("tidegate dropped {what} ({old} {version})")
+    format!("tidegate dropped {what} ({} {version})", way.older())
 }
 
 #[cfg(test)]

@@ -41,11 +41,22 @@ pub struct Tally {
     billed: bool,
     outcome: Option<Outcome>,
     past: Vec<Outcome>,
-    /// What was left out and is named already: each shape once, a closed set.
-    named: Vec<(&'static str, EventKind)>,
+    /// What is named already: each once, a closed set.
+    named: Vec<Named>,
     /// Not handed over yet: between which versions, at what cost, how often.
     conversions: Vec<((ClientVersion, ClientVersion, &'static str), u64)>,
     held: usize,
+}
+
+/// What is logged once a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Named {
+    /// A shape of events of this kind was left out or lost.
+    Shape(&'static str, EventKind),
+    /// A rule was broken.
+    Broken(&'static str),
+    /// A breach of a rule was mended.
+    Mended(&'static str),
 }
 
 /// Events and bytes of one direction.
@@ -228,7 +239,7 @@ impl Tally {
     /// The agent broke this rule. Each is logged once a stream.
     pub fn violated(&mut self, rule: &'static str) {
         self.route.violation(rule);
-        if self.is_new(rule, EventKind::Other) {
+        if self.is_new(Named::Broken(rule)) {
             tracing::info!(rule, run_id = self.record.run_id, "the agent broke a rule of the protocol");
         }
     }
@@ -236,7 +247,7 @@ impl Tally {
     /// The guard mended a breach of this rule. Each is logged once a stream.
     pub fn repaired(&mut self, rule: &'static str) {
         self.route.repaired(rule, 1);
-        if self.is_new(rule, EventKind::RunError) {
+        if self.is_new(Named::Mended(rule)) {
             tracing::info!(rule, run_id = self.record.run_id, "a breach of the protocol was mended");
         }
     }
@@ -267,7 +278,7 @@ impl Tally {
         let to = if of == Encoding::Sse { Encoding::Protobuf } else { Encoding::Sse };
         for shape in losses.iter().map(|shape| shape.as_str()) {
             self.route.lost(of, to, shape, 1);
-            if self.is_new(shape, kind) {
+            if self.is_new(Named::Shape(shape, kind)) {
                 let (r#type, run_id) = (kind.as_str(), self.record.run_id.as_deref());
                 tracing::info!(loss = shape, r#type, from = of.as_str(), to = to.as_str(), run_id, "lost on the way");
             }
@@ -282,7 +293,7 @@ impl Tally {
             Some((_, n)) => *n += 1,
             None => self.conversions.push(((from, to, loss), 1)),
         }
-        self.is_new(loss, kind)
+        self.is_new(Named::Shape(loss, kind))
     }
 
     /// The run that is read now.
@@ -299,19 +310,18 @@ impl Tally {
     /// Counts what was left out, and logs its shape by this name once a run.
     fn left_out(&mut self, dropped: &Dropped, name: impl FnOnce() -> String) {
         let Dropped { stage, reason, kind } = *dropped;
-        if self.is_new(reason, kind) {
+        if self.is_new(Named::Shape(reason, kind)) {
             tracing::info!(stage, reason, r#type = name(), run_id = self.record.run_id, "left out of the run");
         }
         self.record.dropped += 1;
         self.route.dropped(stage, reason, 1);
     }
 
-    /// Whether this shape is met for the first time in this stream.
-    fn is_new(&mut self, reason: &'static str, kind: EventKind) -> bool {
-        let shape = (reason, kind);
-        let new = !self.named.contains(&shape);
+    /// Whether this is met for the first time in this stream.
+    fn is_new(&mut self, named: Named) -> bool {
+        let new = !self.named.contains(&named);
         if new {
-            self.named.push(shape);
+            self.named.push(named);
         }
         new
     }

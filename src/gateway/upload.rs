@@ -94,8 +94,8 @@ impl Intake {
         for loss in converted.losses.iter().copied().chain(changed.then_some("none")) {
             self.route.converted(from, to, loss, 1);
         }
+        let run_id = self.run().and_then(|run| run.run_id).map(|id| id.value);
         for loss in &converted.losses {
-            let run_id = self.run().and_then(|run| run.run_id).map(|id| id.value);
             tracing::info!(
                 loss,
                 from = from.as_str(),

@@ -59,8 +59,8 @@ impl Guard {
 
     /// The first rule that an event breaks, with what was seen of it.
     fn judge<'a>(&self, event: &'a Event) -> (Seen<'a>, Option<Breach>) {
-        let foreign = self.mode != Mode::Refuse;
-        if let Some(rule) = frame::breach(event, foreign_is_close(self.mode), foreign) {
+        let (closely, foreign) = (self.mode != Mode::Observe, self.mode != Mode::Refuse);
+        if let Some(rule) = frame::breach(event, closely, foreign) {
             return (Seen::nothing(event.kind()), Some(Breach { rule, member: "type" }));
         }
         if event.kind() == EventKind::Other {
@@ -97,11 +97,6 @@ impl Guard {
         self.repeat.remember(&event);
         out.send(event, at);
     }
-}
-
-/// Whether every byte of an event is looked at in this mode.
-fn foreign_is_close(mode: Mode) -> bool {
-    mode != Mode::Observe
 }
 
 /// An identifier that protobuf has no value for arrives as an empty text: it is a missing one.
