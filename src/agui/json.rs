@@ -136,6 +136,7 @@ impl<'a> Members<'a> {
 impl<'a> Iterator for Members<'a> {
     type Item = Member<'a>;
 
+    #[inline]
     fn next(&mut self) -> Option<Member<'a>> {
         self.0.next(*b"{}", |text, start| {
             let key_end = skip_string(text, start)?;
