@@ -84,7 +84,7 @@ impl Site {
             },
             encoder: Encoder::new(escape),
             wanted: wanted(route.encoding),
-            metrics: metrics.route(&route.name, &route.agent),
+            metrics: metrics.route(&route.name, &route.agent, &[]),
             config: route.clone(),
         }))
     }

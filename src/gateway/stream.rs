@@ -318,18 +318,27 @@ impl EventStream {
         for converted in self.sink.converted.drain(..) {
             self.conversions.happened(converted, &mut self.tally);
         }
+        for merged in self.sink.merged.drain(..) {
+            self.tally.merged(merged);
+        }
+        for time in self.sink.waited.drain(..) {
+            self.tally.waited(time);
+        }
+        for called in self.sink.called.drain(..) {
+            self.tally.called(called);
+        }
         let mut events = std::mem::take(&mut self.sink.events);
         for event in events.drain(..) {
             self.send(&event, at);
         }
         self.sink.events = events;
         if let Some(refused) = self.sink.refused.take() {
-            let code = match refused.fault {
-                pipeline::Fault::Malformed => Code::MalformedFrame,
-                pipeline::Fault::Violation => Code::ProtocolViolation,
-                pipeline::Fault::Budget => Code::BudgetExceeded,
+            let (code, outcome) = match refused.fault {
+                pipeline::Fault::Malformed => (Code::MalformedFrame, Outcome::Violation),
+                pipeline::Fault::Violation => (Code::ProtocolViolation, Outcome::Violation),
+                pipeline::Fault::Budget => (Code::BudgetExceeded, Outcome::Budget),
+                pipeline::Fault::Denied => (Code::ToolDenied, Outcome::ToolDenied),
             };
-            let outcome = if refused.fault == pipeline::Fault::Budget { Outcome::Budget } else { Outcome::Violation };
             self.ends_with(End::Stopped, Some((code, outcome, &refused.message)), at);
         }
     }

@@ -15,7 +15,7 @@ use crate::{
     observe::{
         ActiveRun, ClientVersion, Code, Decision, Direction, Metrics, Outcome, RouteMetrics, RunRecord, StatePatch,
     },
-    pipeline::{Dropped, PatchResult},
+    pipeline::{self, Called, Dropped, Merged, PatchResult},
     wire::proto::Losses,
 };
 
@@ -45,6 +45,11 @@ pub struct Tally {
     named: Vec<Named>,
     /// Not handed over yet: between which versions, at what cost, how often.
     conversions: Vec<((ClientVersion, ClientVersion, &'static str), u64)>,
+    /// Not handed over yet: what was merged, how often.
+    merged: Vec<(EventKind, u64)>,
+    saved: u64,
+    /// A policy decides about tool calls, and says so itself.
+    has_policy: bool,
     held: usize,
 }
 
@@ -125,6 +130,9 @@ impl Tally {
             past: Vec::new(),
             named: Vec::new(),
             conversions: Vec::new(),
+            merged: Vec::new(),
+            saved: 0,
+            has_policy: false,
             held: 0,
         }
     }
@@ -214,7 +222,9 @@ impl Tally {
             EventKind::ToolCallChunk if known.is_some() || event.member("toolCallName").is_none() => {}
             _ => {
                 self.record.tool_calls += 1;
-                self.route.tool_call(Decision::Allowed);
+                if !self.has_policy {
+                    self.route.tool_call(None, Decision::Allowed);
+                }
                 if self.calls.len() == TIMED_CALLS {
                     self.calls.pop_front();
                 }
@@ -268,6 +278,32 @@ impl Tally {
             PatchResult::Compacted => StatePatch::Compacted,
             PatchResult::Resynced => StatePatch::Resynced,
         });
+    }
+
+    /// An event went into another one.
+    pub fn merged(&mut self, merged: Merged) {
+        self.record.merged += 1;
+        self.saved += merged.saved as u64;
+        match self.merged.iter_mut().find(|(kind, _)| *kind == merged.kind) {
+            Some((_, n)) => *n += 1,
+            None => self.merged.push((merged.kind, 1)),
+        }
+    }
+
+    /// The throttle held an event this long.
+    pub fn waited(&mut self, time: Duration) {
+        self.route.event_held(time);
+    }
+
+    /// The policy decided about a tool call.
+    pub fn called(&mut self, called: Called) {
+        let decision = match called.decision {
+            pipeline::Decision::Allowed => Decision::Allowed,
+            pipeline::Decision::Dropped => Decision::Dropped,
+            pipeline::Decision::Masked => Decision::Masked,
+            pipeline::Decision::Refused => Decision::Refused,
+        };
+        self.route.tool_call(called.tool, decision);
     }
 
     /// What the encoding `of` could say of an event and the other one could not.
@@ -382,6 +418,10 @@ impl Tally {
         for ((from, to, loss), n) in self.conversions.drain(..) {
             self.route.converted(from, to, loss, n);
         }
+        for (kind, n) in self.merged.drain(..) {
+            self.route.merged(kind, n);
+        }
+        self.route.saved(std::mem::take(&mut self.saved));
     }
 
     /// The bytes that are held for this stream now.

@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use super::{
-    families::{DELAY, Family, Kind},
+    families::{Family, Kind},
     tallies::DelaysSnapshot,
 };
 
@@ -161,9 +161,9 @@ pub(super) fn delays<const N: usize>(family: &Family, values: [&str; N], delays:
         le,
         value,
     };
-    let mut samples: Vec<_> = DELAY
+    let mut samples: Vec<_> = delays
+        .cumulative
         .iter()
-        .zip(delays.cumulative)
         .map(|(bound, count)| sample("bucket", Some(bound.to_string()), count.to_string()))
         .collect();
     samples.push(sample("bucket", Some("+Inf".to_owned()), delays.count.to_string()));

@@ -42,6 +42,9 @@ const CONNECT: &[f64] = &doubling::<13>(0.001);
 /// 1 µs … 1 s, in seconds; closest where a healthy gateway is.
 pub(super) const DELAY: &[f64] = &[1e-6, 5e-6, 1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 2e-2, 1e-1, 1.0];
 
+/// 1 ms … 1.024 s: a throttle's window is a fraction of a second.
+pub(super) const HELD: &[f64] = &doubling::<11>(0.001);
+
 /// Declares each family once and lists them all.
 macro_rules! families {
     ($($id:ident = $kind:expr, $name:literal, $labels:expr, $help:literal;)*) => {
@@ -74,6 +77,10 @@ families! {
         "Bytes of event streams, in from agents and out to clients.";
     EVENTS_MERGED = Counter, "tidegate_events_merged_total", ["route", "type"],
         "Events that the throttle merged into another.";
+    BYTES_SAVED = Counter, "tidegate_merged_bytes_saved_total", ["route"],
+        "Bytes of payload that merging saved.";
+    EVENT_HELD = Histogram(HELD), "tidegate_event_held_seconds", ["route"],
+        "How long the throttle held an event, by the oldest that was merged into it.";
     EVENTS_DROPPED = Counter, "tidegate_events_dropped_total", ["route", "stage", "reason"],
         "Events dropped on purpose.";
     EVENTS_REPAIRED = Counter, "tidegate_events_repaired_total", ["route", "rule"],

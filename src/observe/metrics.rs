@@ -50,6 +50,7 @@ struct Inner {
     refused: [Counter; Refusal::COUNT],
     requests: Counters<{ STATUS_CLASSES.len() }>,
     delays: Table<Box<str>, Arc<Delays>>,
+    held_times: Table<Box<str>, Arc<Delays>>,
     stalls: Table<Box<str>, Arc<Seconds>>,
 }
 
@@ -77,14 +78,16 @@ impl Metrics {
             refused: std::array::from_fn(|i| counted(&families::REQUESTS_REFUSED, [Refusal::ALL[i].as_str()])),
             requests: Counters::new(),
             delays: Table::new(),
+            held_times: Table::new(),
             stalls: Table::new(),
             registry,
         }))
     }
 
-    /// The handles of a route and the agent behind it. Both are names from the configuration (I10).
-    pub fn route(&self, route: &str, agent: &str) -> Arc<RouteMetrics> {
-        Arc::new(RouteMetrics::new(self.clone(), route, agent))
+    /// The handles of a route and the agent behind it, and of the tools that its policy names. All are names from the
+    /// configuration (I10).
+    pub fn route(&self, route: &str, agent: &str, tools: &[String]) -> Arc<RouteMetrics> {
+        Arc::new(RouteMetrics::new(self.clone(), route, agent, tools))
     }
 
     /// The handles of one url of an agent, as configured, without any secret in it (I9, I10).
@@ -152,7 +155,11 @@ impl Metrics {
     }
 
     pub(super) fn delays(&self, route: &str) -> Arc<Delays> {
-        self.0.delays.get(&route.into(), Arc::default)
+        self.0.delays.get(&route.into(), || Arc::new(Delays::new(families::DELAY)))
+    }
+
+    pub(super) fn held_times(&self, route: &str) -> Arc<Delays> {
+        self.0.held_times.get(&route.into(), || Arc::new(Delays::new(families::HELD)))
     }
 
     pub(super) fn stall(&self, route: &str) -> Arc<Seconds> {
@@ -173,11 +180,11 @@ impl Metrics {
         let stalls = self.0.stalls.all();
         let stalls = stalls.iter().map(|(route, s)| exposition::plain(&families::CLIENT_STALL, [route], s.seconds()));
         all.push(&families::CLIENT_STALL, stalls.collect());
-        let delays = self.0.delays.all();
-        let delays = delays
-            .iter()
-            .flat_map(|(route, delays)| exposition::delays(&families::EVENT_DELAY, [route], &delays.snapshot()));
-        all.push(&families::EVENT_DELAY, delays.collect());
+        for (family, table) in [(&families::EVENT_DELAY, &self.0.delays), (&families::EVENT_HELD, &self.0.held_times)] {
+            let delays = table.all();
+            let delays = delays.iter().flat_map(|(route, d)| exposition::delays(family, [route], &d.snapshot()));
+            all.push(family, delays.collect());
+        }
         all
     }
 }

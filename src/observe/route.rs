@@ -27,6 +27,8 @@ pub struct RouteMetrics {
     tool_call_duration: Histogram,
     keepalives: Counter,
     delays: Arc<Delays>,
+    held: Arc<Delays>,
+    saved: Counter,
     stall: Arc<Seconds>,
     runs: Table<(Outcome, ClientVersion, Encoding), Counter>,
     durations: Table<Outcome, Histogram>,
@@ -38,7 +40,8 @@ pub struct RouteMetrics {
     repaired: Table<&'static str, Counter>,
     violations: Table<&'static str, Counter>,
     conversions: Table<(&'static str, &'static str, &'static str), Counter>,
-    tool_calls: Counters<{ Decision::COUNT }>,
+    tools: Box<[Box<str>]>,
+    tool_calls: Table<(Option<usize>, Decision), Counter>,
     tokens: Counters<{ TokenKind::COUNT }>,
     state_patches: Counters<{ StatePatch::COUNT }>,
     requests: Counters<{ STATUS_CLASSES.len() }>,
@@ -54,7 +57,7 @@ impl std::fmt::Debug for RouteMetrics {
 }
 
 impl RouteMetrics {
-    pub(super) fn new(metrics: Metrics, route: &str, agent: &str) -> Self {
+    pub(super) fn new(metrics: Metrics, route: &str, agent: &str, tools: &[String]) -> Self {
         let registry = metrics.registry();
         Self {
             route: route.into(),
@@ -66,6 +69,8 @@ impl RouteMetrics {
             tool_call_duration: registry.histogram(&families::TOOL_CALL_DURATION, [route]),
             keepalives: registry.counter(&families::KEEPALIVES, [route]),
             delays: metrics.delays(route),
+            held: metrics.held_times(route),
+            saved: registry.counter(&families::BYTES_SAVED, [route]),
             stall: metrics.stall(route),
             runs: Table::new(),
             durations: Table::new(),
@@ -77,7 +82,8 @@ impl RouteMetrics {
             repaired: Table::new(),
             violations: Table::new(),
             conversions: Table::new(),
-            tool_calls: Counters::new(),
+            tools: tools.iter().map(|name| name.as_str().into()).collect(),
+            tool_calls: Table::new(),
             tokens: Counters::new(),
             state_patches: Counters::new(),
             requests: Counters::new(),
@@ -122,6 +128,16 @@ impl RouteMetrics {
         if events > 0 {
             self.delays.add(delay, events as u64);
         }
+    }
+
+    /// The throttle held an event this long.
+    pub fn event_held(&self, time: Duration) {
+        self.held.add(time, 1);
+    }
+
+    /// Bytes of payload that merging saved.
+    pub fn saved(&self, bytes: u64) {
+        self.saved.increment(bytes);
     }
 
     /// Events of this kind went this way.
@@ -186,11 +202,13 @@ impl RouteMetrics {
         }
     }
 
-    /// The policy decided about a tool call.
-    pub fn tool_call(&self, decision: Decision) {
-        self.tool_calls.add(decision.index(), 1, || {
-            self.counter(&families::TOOL_CALLS, [&self.route, OTHER_TOOL, decision.as_str()])
-        });
+    /// The policy decided about a call of the tool in this place of those that the configuration names.
+    pub fn tool_call(&self, tool: Option<usize>, decision: Decision) {
+        let register = || {
+            let tool = tool.and_then(|place| self.tools.get(place)).map_or(OTHER_TOOL, |name| name);
+            self.counter(&families::TOOL_CALLS, [&self.route, tool, decision.as_str()])
+        };
+        self.tool_calls.get(&(tool, decision), register).increment(1);
     }
 
     /// From the start of a tool call to its result.

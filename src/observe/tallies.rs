@@ -9,8 +9,6 @@ use std::{
     time::Duration,
 };
 
-use super::families::DELAY;
-
 /// Seconds that only grow.
 #[derive(Default)]
 pub(super) struct Seconds(AtomicU64);
@@ -25,28 +23,34 @@ impl Seconds {
     }
 }
 
-/// Delays sorted under the bounds of [`DELAY`].
-#[derive(Default)]
+/// Delays sorted under the bounds of a histogram.
 pub(super) struct Delays {
+    bounds: &'static [f64],
     /// One place for each bound and one above them all.
-    places: [AtomicU64; DELAY.len() + 1],
+    places: Box<[AtomicU64]>,
     nanos: AtomicU64,
 }
 
 /// A moment of [`Delays`].
 pub(super) struct DelaysSnapshot {
-    /// How many were at most the bound of this place in [`DELAY`].
-    pub(super) cumulative: [u64; DELAY.len()],
+    /// Each bound, in seconds, and how many were at most that.
+    pub(super) cumulative: Vec<(f64, u64)>,
     pub(super) count: u64,
     /// In seconds.
     pub(super) sum: f64,
 }
 
 impl Delays {
+    /// None yet; they will be sorted under these bounds, in seconds.
+    pub(super) fn new(bounds: &'static [f64]) -> Self {
+        let places = (0..=bounds.len()).map(|_| AtomicU64::new(0)).collect();
+        Self { bounds, places, nanos: AtomicU64::new(0) }
+    }
+
     /// Records this delay `n` times.
     pub(super) fn add(&self, delay: Duration, n: u64) {
         let seconds = delay.as_secs_f64();
-        let place = DELAY.partition_point(|bound| *bound < seconds);
+        let place = self.bounds.partition_point(|bound| *bound < seconds);
         if let Some(held) = self.places.get(place) {
             held.fetch_add(n, Relaxed);
         }
@@ -54,13 +58,11 @@ impl Delays {
     }
 
     pub(super) fn snapshot(&self) -> DelaysSnapshot {
-        let mut cumulative = [0; DELAY.len()];
+        let mut cumulative = Vec::with_capacity(self.bounds.len());
         let mut count = 0;
         for (i, place) in self.places.iter().enumerate() {
             count += place.load(Relaxed);
-            if let Some(under) = cumulative.get_mut(i) {
-                *under = count;
-            }
+            cumulative.extend(self.bounds.get(i).map(|bound| (*bound, count)));
         }
         DelaysSnapshot { cumulative, count, sum: Duration::from_nanos(self.nanos.load(Relaxed)).as_secs_f64() }
     }
@@ -72,16 +74,16 @@ fn nanos(time: Duration) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::families::DELAY, *};
 
     #[test]
     fn a_bound_belongs_to_its_own_bucket_and_what_is_above_all_only_counts() {
-        let delays = Delays::default();
+        let delays = Delays::new(DELAY);
         delays.add(Duration::from_micros(10), 3);
         delays.add(Duration::from_nanos(10_001), 2);
         delays.add(Duration::from_secs(5), 1);
         let now = delays.snapshot();
-        let at = |bound: f64| DELAY.iter().position(|b| *b == bound).map(|i| now.cumulative[i]);
+        let at = |bound: f64| now.cumulative.iter().find(|(b, _)| *b == bound).map(|(_, n)| *n);
         assert_eq!((at(5e-6), at(1e-5), at(2e-5), at(1.0)), (Some(0), Some(3), Some(5), Some(5)));
         assert_eq!(now.count, 6);
         assert!((now.sum - 5.000_050_002).abs() < 1e-9, "{}", now.sum);

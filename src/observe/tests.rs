@@ -30,6 +30,8 @@ const CONTRACT: &str = "
     tidegate_events_total counter route direction type
     tidegate_event_bytes_total counter route direction encoding
     tidegate_events_merged_total counter route type
+    tidegate_merged_bytes_saved_total counter route
+    tidegate_event_held_seconds histogram route
     tidegate_events_dropped_total counter route stage reason
     tidegate_events_repaired_total counter route rule
     tidegate_violations_total counter agent rule
@@ -64,7 +66,7 @@ const CONTRACT: &str = "
 
 /// Calls everything that measures, with every member of every closed set.
 fn exercise(metrics: &Metrics, name: &str) -> Arc<RouteMetrics> {
-    let route = metrics.route(name, "helpdesk");
+    let route = metrics.route(name, "helpdesk", &["search_*".to_owned()]);
     let time = Duration::from_millis(150);
     for outcome in Outcome::ALL {
         for encoding in Encoding::ALL {
@@ -85,11 +87,14 @@ fn exercise(metrics: &Metrics, name: &str) -> Arc<RouteMetrics> {
         }
     }
     route.merged(EventKind::TextMessageContent, 3);
+    route.saved(90);
+    route.event_held(Duration::from_millis(33));
     route.dropped("select", "configured", 1);
     route.repaired("close_message", 1);
     route.violation("message_not_open");
     route.converted(ClientVersion::from_declared("1.0"), ClientVersion::from_declared("0.0.47"), "none", 1);
-    Decision::ALL.iter().for_each(|decision| route.tool_call(*decision));
+    Decision::ALL.iter().for_each(|decision| route.tool_call(None, *decision));
+    route.tool_call(Some(0), Decision::Allowed);
     route.tool_call_duration(time);
     TokenKind::ALL.iter().for_each(|kind| route.tokens(*kind, 12));
     StatePatch::ALL.iter().for_each(|result| route.state_patch(*result));
@@ -203,7 +208,7 @@ fn values_are_what_was_recorded() {
     assert_eq!(value(&text, "tidegate_config_info{hash=\"c0ffee\"}"), None, "only the one in use is shown");
     assert_eq!(value(&text, "tidegate_config_info{hash=\"decaf\"}"), Some(1.0));
     route.events(Direction::In, EventKind::Raw, 1);
-    let again = metrics.route("support", "helpdesk");
+    let again = metrics.route("support", "helpdesk", &[]);
     again.events(Direction::In, EventKind::Raw, 1);
     again.event_delay(Duration::from_micros(30), 1);
     let text = metrics.render();
@@ -240,7 +245,7 @@ fn two_gateways_in_one_process_do_not_mix() {
 #[test]
 fn a_stream_in_flight_is_counted_until_its_guard_is_gone_however_it_goes() {
     let metrics = Metrics::new("0.1.0", "abc");
-    let route = metrics.route("support", "helpdesk");
+    let route = metrics.route("support", "helpdesk", &[]);
     let active = || value(&metrics.render(), "tidegate_runs_active{route=\"support\",agent=\"helpdesk\"}").unwrap();
     let (one, two) = (route.active(), route.active());
     assert!((active() - 2.0).abs() < f64::EPSILON);
@@ -259,7 +264,7 @@ fn nothing_is_lost_between_threads_and_scrapes() {
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
-                let route = metrics.route("support", "helpdesk");
+                let route = metrics.route("support", "helpdesk", &[]);
                 for _ in 0..1000 {
                     drop(route.active());
                     route.dropped("select", "configured", 1);

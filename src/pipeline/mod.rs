@@ -11,7 +11,10 @@ pub mod state;
 mod tests;
 mod upgrade;
 
-use std::{fmt, time::Instant};
+use std::{
+    fmt,
+    time::{Duration, Instant},
+};
 
 pub use downgrade::Unrepresentable;
 pub use select::Select;
@@ -35,6 +38,9 @@ pub trait Stage: fmt::Debug {
 
     /// The deadline has passed.
     fn wake(&mut self, _at: Instant, _out: &mut Out<'_>) {}
+
+    /// The client has stopped reading, or reads again. While it does not, what may be merged can be held.
+    fn slow(&mut self, _slow: bool, _at: Instant, _out: &mut Out<'_>) {}
 
     /// The stream is over; nothing may stay held.
     fn end(&mut self, _how: End, _at: Instant, _out: &mut Out<'_>) {}
@@ -126,6 +132,37 @@ pub enum PatchResult {
     Resynced,
 }
 
+/// An event that went into another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Merged {
+    /// What it was.
+    pub kind: EventKind,
+    /// How many bytes of payload that saved.
+    pub saved: usize,
+}
+
+/// What the policy decided about a tool call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// It goes on.
+    Allowed,
+    /// It is left out.
+    Dropped,
+    /// It is shown without its arguments and its result.
+    Masked,
+    /// It ends the run.
+    Refused,
+}
+
+/// A tool call that was decided about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Called {
+    /// The place, among the names that the policy was written with, of the one that means this tool.
+    pub tool: Option<usize>,
+    /// What becomes of it.
+    pub decision: Decision,
+}
+
 /// What came out of a pipeline.
 #[derive(Debug, Default)]
 pub struct Sink {
@@ -141,6 +178,12 @@ pub struct Sink {
     pub violations: Vec<&'static str>,
     /// The rules that were mended, by name, once for each event that was left out, changed or added.
     pub repaired: Vec<&'static str>,
+    /// Events that went into others.
+    pub merged: Vec<Merged>,
+    /// How long events were held: one entry for each that was, by the oldest that it is made of.
+    pub waited: Vec<Duration>,
+    /// The tool calls that were decided about.
+    pub called: Vec<Called>,
     /// The run must be ended here, after `events`. What comes in after this is swallowed.
     pub refused: Option<Refused>,
 }
@@ -165,6 +208,8 @@ pub enum Fault {
     Violation,
     /// More would have to be held than may be.
     Budget,
+    /// A policy forbids what came.
+    Denied,
 }
 
 /// Where a stage sends what follows: the stages after it, then the client.
@@ -207,6 +252,21 @@ impl Out<'_> {
     /// Names a rule whose breach this stage mended.
     pub fn repaired(&mut self, rule: &'static str) {
         self.sink.repaired.push(rule);
+    }
+
+    /// Names an event that went into another one, and the bytes that this saved.
+    pub fn merged(&mut self, kind: EventKind, saved: usize) {
+        self.sink.merged.push(Merged { kind, saved });
+    }
+
+    /// Says how long an event that is sent was held, or the oldest of those that it is made of.
+    pub fn waited(&mut self, time: Duration) {
+        self.sink.waited.push(time);
+    }
+
+    /// Says what the policy decided about a tool call; `tool` is the place of the name that it was written with.
+    pub fn called(&mut self, tool: Option<usize>, decision: Decision) {
+        self.sink.called.push(Called { tool, decision });
     }
 
     /// Asks for the end of the run. The first to ask is heard.
@@ -329,6 +389,11 @@ impl Pipeline {
                 stage.wake(at, out);
             }
         });
+    }
+
+    /// The client has stopped reading, or reads again.
+    pub fn slow(&mut self, slow: bool, at: Instant, sink: &mut Sink) {
+        self.each(sink, |stage, out| stage.slow(slow, at, out));
     }
 
     /// The stream is over: what is held comes out.
