@@ -3,6 +3,7 @@
 
 mod agents;
 mod listeners;
+mod policy;
 mod routes;
 
 use std::{io::IsTerminal, num::NonZeroUsize, thread};

@@ -6,6 +6,7 @@
 mod check;
 mod layer;
 mod load;
+mod policy;
 mod problem;
 mod schema;
 mod secret;
@@ -22,6 +23,7 @@ use ipnet::IpNet;
 use crate::agui::Version;
 
 pub use load::{Flags, Sources};
+pub use policy::{ArgumentRule, OnDenied, RawEvent, RawEvents, Redaction, ResultRule, SlowClient, Throttle, Tools};
 pub use problem::{Errors, Place, Problem};
 pub use schema::schema;
 pub use show::Shown;
@@ -180,6 +182,12 @@ pub struct Route {
     pub guard: Guard,
     /// What is done with the shared state.
     pub state: State,
+    /// Which tools the agent may call; `None`: the stage is not in the pipeline.
+    pub tools: Option<Tools>,
+    /// What is replaced in texts, arguments, results and state.
+    pub redact: Vec<Redaction>,
+    /// How deltas are merged; `None`: the stage is not in the pipeline.
+    pub throttle: Option<Throttle>,
     /// What is escaped for readers that break on it. Default: off.
     pub escape: Escape,
     /// What a client sees of an agent's faults.

@@ -3,6 +3,7 @@
 
 mod names;
 mod network;
+mod pattern;
 mod release;
 mod units;
 
@@ -13,6 +14,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
 pub(super) use names::{DropType, HeaderName, HeaderValue, LogFilter, Name, StripMember};
 pub(super) use network::{Address, AddressOrOff, AgentUrl, Host, Network, RoutePath};
+pub(super) use pattern::{Pattern, Pointer, ToolName};
 pub(super) use release::Release;
 pub(super) use units::{Duration, DurationOrOff, Size, Wait};
 
@@ -83,7 +85,7 @@ macro_rules! texts {
 
 texts! {
     Address AddressOrOff AgentUrl Duration DurationOrOff DropType HeaderName HeaderValue Host LogFilter Name Network
-    Release RoutePath Size StripMember Wait
+    Pattern Pointer Release RoutePath Size StripMember ToolName Wait
 }
 
 /// The nearest of these names, if it is near enough to have been meant.

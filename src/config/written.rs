@@ -2,6 +2,7 @@
 //! together. The schema and the check for unknown keys both come from these types.
 
 mod agent;
+mod policy;
 mod route;
 
 use std::{borrow::Cow, collections::BTreeMap, net::Ipv4Addr, time};
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::text::{Address, AddressOrOff, AgentUrl, LogFilter, Network, Text, Wait};
 
 pub(super) use agent::{Agent, HeaderRules, HeaderText, HttpVersion, Resume, Secret};
+pub(super) use policy::{OnDenied, Raw, RawEvent, Redaction, SlowClient, Throttle, Tools};
 pub(super) use route::{ClientVersion, Encoding, Escape, Fault, Guard, Middleware, OnMismatch, Route, Unrepresentable};
 
 /// The configuration of a Tidegate process.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Context, agents::names};
+use super::{Context, agents::names, policy};
 use crate::{
     agui::Version,
     config::{
@@ -161,6 +161,9 @@ fn checked(
                 written::OnMismatch::Lenient => OnMismatch::Lenient,
             },
         },
+        throttle: policy::throttle(middleware),
+        tools: policy::tools(middleware),
+        redact: policy::redact(middleware),
         encoding: super::encoding(middleware.encoding),
         escape: match middleware.escape {
             written::Escape::Off => Escape::Off,

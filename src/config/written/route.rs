@@ -5,7 +5,7 @@ use std::time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Headers;
+use super::{Headers, Redaction, Throttle, Tools};
 use crate::config::text::{
     DropType, DurationOrOff, HeaderName, HeaderValue, Host, Name, Release, RoutePath, Size, StripMember,
 };
@@ -60,6 +60,15 @@ pub(in crate::config) struct Middleware {
     pub(in crate::config) select: Select,
     /// What is done with the shared state.
     pub(in crate::config) state: State,
+    /// Which tools the agent may call. Default: all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::config) tools: Option<Tools>,
+    /// What is replaced in texts, arguments, results and state.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(in crate::config) redact: Vec<Redaction>,
+    /// How deltas are merged. Default: not at all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::config) throttle: Option<Throttle>,
     /// What is written as `\uXXXX` inside an event, for readers that break on it: "line_separators" is
     /// U+2028, U+2029 and U+0085, "non_ascii" is everything beyond ASCII.
     pub(in crate::config) escape: Escape,
@@ -240,6 +249,9 @@ impl Default for Middleware {
             guard: Guard::default(),
             select: Select::default(),
             state: State::default(),
+            tools: None,
+            redact: Vec::new(),
+            throttle: None,
             escape: Escape::default(),
             on_error: OnError::default(),
         }
