@@ -7,6 +7,8 @@ mod errors;
 mod files;
 #[path = "config/loads.rs"]
 mod loads;
+#[path = "config/policy.rs"]
+mod policy;
 #[path = "config/secrets.rs"]
 mod secrets;
 

@@ -16,7 +16,7 @@ pub(in crate::config) struct Throttle {
     /// "0s" merges only while the client does not read.
     pub(in crate::config) every: Wait,
     /// From this many characters on, what is merged leaves early.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 1_000_000))]
     pub(in crate::config) max_chars: u32,
     /// What becomes of the agent while the client does not read: "merge" reads on and merges what waits, "wait" lets
     /// it wait.
