@@ -9,7 +9,13 @@ use std::{
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 
-use super::{drain::Ticket, link::Download, socket::Line, stream::EventStream};
+use super::{
+    ahead::{Ahead, Shared},
+    drain::Ticket,
+    link::Download,
+    socket::Line,
+    stream::EventStream,
+};
 
 /// What breaks a body off.
 pub type Broken = Box<dyn std::error::Error + Send + Sync>;
@@ -37,6 +43,7 @@ enum Content {
     Full(Option<Bytes>),
     Relay(Box<Download>),
     Stream(Box<EventStream>),
+    Shared(Shared),
 }
 
 impl Body {
@@ -52,7 +59,11 @@ impl Body {
 
     /// An agent's event stream.
     pub fn stream(stream: Box<EventStream>) -> Self {
-        Content::Stream(stream).into()
+        match stream.is_read_ahead() {
+            true => Content::Shared(Ahead::of(stream)),
+            false => Content::Stream(stream),
+        }
+        .into()
     }
 
     /// Keeps this request in flight for as long as the body lives.
@@ -87,6 +98,10 @@ impl http_body::Body for Body {
                 let piece = ready!(stream.poll_piece(cx));
                 Poll::Ready(piece.map(|piece| piece.map(Frame::data)))
             }
+            Content::Shared(stream) => {
+                let piece = ready!(stream.borrow_mut().poll_piece(cx));
+                Poll::Ready(piece.map(|piece| piece.map(Frame::data)))
+            }
         }
     }
 
@@ -94,7 +109,7 @@ impl http_body::Body for Body {
         match &self.content {
             Content::Full(text) => text.is_none(),
             Content::Relay(download) => download.is_end_stream(),
-            Content::Stream(_) => false,
+            Content::Stream(_) | Content::Shared(_) => false,
         }
     }
 
@@ -102,7 +117,7 @@ impl http_body::Body for Body {
         match &self.content {
             Content::Full(text) => SizeHint::with_exact(text.as_ref().map_or(0, |text| text.len() as u64)),
             Content::Relay(download) => download.size_hint(),
-            Content::Stream(_) => SizeHint::default(),
+            Content::Stream(_) | Content::Shared(_) => SizeHint::default(),
         }
     }
 }

@@ -10,6 +10,10 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 /// Connections that may wait for a thread to accept them.
 const BACKLOG: i32 = 4096;
+/// The most bytes that the system keeps of a connection beyond those that are on their way to the client: what waits
+/// any longer waits here, where it can be merged and is counted. Connections have it from their listener.
+#[cfg(target_os = "linux")]
+const UNSENT: u32 = 64 * 1024;
 
 /// The listening sockets of a gateway.
 #[derive(Debug)]
@@ -58,6 +62,8 @@ fn socket(address: SocketAddr, shared: bool) -> io::Result<Socket> {
 
 fn listen(socket: Socket) -> io::Result<TcpListener> {
     socket.set_nonblocking(true)?;
+    #[cfg(target_os = "linux")]
+    socket.set_tcp_notsent_lowat(UNSENT)?;
     socket.listen(BACKLOG)?;
     Ok(socket.into())
 }

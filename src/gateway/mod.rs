@@ -2,6 +2,7 @@
 //! other module here is a noun of that story.
 
 mod agent;
+mod ahead;
 mod alarm;
 mod body;
 mod conversions;

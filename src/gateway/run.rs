@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{
     agui::{self, Event, Life, Text},
-    config::{Fault, Guard},
+    config::{Fault, Guard, SlowClient},
     observe::{Code, Outcome, Refusal, RunRecord, TraceParent},
     pipeline::{Peers, input},
     wire::{
@@ -308,6 +308,7 @@ impl Story {
             agent_encoding: from,
             speaks_protobuf: self.agent().speaks_protobuf.clone(),
             pipeline: self.site.recipe.build(&peers),
+            reads_ahead: config.throttle.is_some_and(|throttle| throttle.slow_client == SlowClient::Merge),
             writer,
             truncated: config.on_error.truncated,
             timers: Timers::new(&self.agent().config.timeouts, keepalive, self.received, sent),
@@ -335,6 +336,7 @@ impl Story {
         record.trace = Some(self.trace);
         let (metrics, active) = (self.worker.metrics.clone(), self.intake.active());
         Tally::new(metrics, self.site.metrics.clone(), active, record, self.received)
+            .has_policy(self.site.config.tools.is_some())
     }
 
     /// Answers that there is no answer.

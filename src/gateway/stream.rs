@@ -6,7 +6,7 @@ use std::{
     cell::Cell,
     pin::Pin,
     rc::Rc,
-    task::{Context, Poll},
+    task::{Context, Poll, Waker},
     time::Instant,
 };
 
@@ -33,6 +33,8 @@ use crate::{
 
 /// Events are handed on before more are read once this many bytes are waiting.
 const FULL: usize = 64 * 1024;
+/// So many bytes are read and kept for a client that does not read, where what waits is merged; then the agent waits.
+const AHEAD: usize = 256 * 1024;
 
 /// What a stream is made of. Nothing has been read of it yet.
 pub struct Parts {
@@ -48,6 +50,8 @@ pub struct Parts {
     pub speaks_protobuf: Rc<Cell<bool>>,
     /// What becomes of each event.
     pub pipeline: Pipeline,
+    /// Whether the agent is read on while the client does not read, for the pipeline to merge what waits.
+    pub reads_ahead: bool,
     /// How events are written.
     pub writer: Writer,
     /// What the two ends speak.
@@ -77,6 +81,13 @@ pub struct EventStream {
     reader: Reader,
     frame_limit: usize,
     pipeline: Pipeline,
+    reads_ahead: bool,
+    /// The client was given bytes and has not asked for more since.
+    given: bool,
+    /// The pipeline was told that the client does not read.
+    slow: bool,
+    /// Whoever reads on meanwhile.
+    reader_ahead: Option<Waker>,
     sink: Sink,
     writer: Writer,
     agent_encoding: Encoding,
@@ -130,6 +141,10 @@ impl EventStream {
             reader,
             frame_limit: parts.frame_limit,
             pipeline: parts.pipeline,
+            reads_ahead: parts.reads_ahead,
+            given: false,
+            slow: false,
+            reader_ahead: None,
             sink: Sink::default(),
             writer: parts.writer,
             agent_encoding: parts.agent_encoding,
@@ -160,15 +175,68 @@ impl EventStream {
         stream
     }
 
+    /// Whether somebody has to call [`EventStream::read_ahead`] while the client does not read.
+    pub fn is_read_ahead(&self) -> bool {
+        self.reads_ahead
+    }
+
     /// The next bytes for the client: whole events, all that are ready.
     pub fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Broken>>> {
+        if self.slow {
+            self.is_slow(false);
+        }
+        let piece = self.poll_next(cx);
+        self.given = matches!(piece, Poll::Ready(Some(_)));
+        if let Some(reader) = self.reader_ahead.as_ref().filter(|_| self.given) {
+            reader.wake_by_ref();
+        }
+        piece
+    }
+
+    /// Reads on if the client has not asked for more since it was given something. Wakes the caller when there may be
+    /// more to read, when a limit has passed, and when the client was given something again.
+    pub fn read_ahead(&mut self, cx: &mut Context<'_>) {
+        if self.reader_ahead.as_ref().is_none_or(|reader| !reader.will_wake(cx.waker())) {
+            self.reader_ahead = Some(cx.waker().clone());
+        }
+        if !self.given || !matches!(self.phase, Phase::Run) {
+            return;
+        }
+        if !self.slow {
+            self.is_slow(true);
+        }
+        let read_at = self.read_what_is_ready(cx);
+        self.look_at_the_clock(cx, read_at);
+        self.tally.holds(self.held());
+        self.tally.not_handed_over();
+    }
+
+    /// The client has stopped reading, or reads again.
+    fn is_slow(&mut self, slow: bool) {
+        let now = Instant::now();
+        self.slow = slow;
+        self.pipeline.slow(slow, now, &mut self.sink);
+        self.send_what_came_out(now);
+    }
+
+    /// Bytes held for this stream.
+    fn held(&self) -> usize {
+        self.reader.held() + self.pipeline.held() + self.out.len()
+    }
+
+    /// Whether there is room for more.
+    fn has_room(&self) -> bool {
+        if self.slow { self.pipeline.held() + self.out.len() < AHEAD } else { self.out.len() < FULL }
+    }
+
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Broken>>> {
         if let Some(piece) = self.out.pop() {
             return Poll::Ready(Some(Ok(piece)));
         }
         self.tally.delivered(self.line.as_deref());
         let read_at = self.read_what_is_ready(cx);
         self.look_at_the_clock(cx, read_at);
-        self.tally.holds(self.reader.held() + self.pipeline.held() + self.out.len());
+        self.tally.holds(self.held());
         if let Some(piece) = self.out.pop() {
             self.tally.handed_over(read_at, self.line.as_deref());
             return Poll::Ready(Some(Ok(piece)));
@@ -184,7 +252,7 @@ impl EventStream {
     /// Reads until nothing is ready, or enough is; the time of the first bytes, if there were any.
     fn read_what_is_ready(&mut self, cx: &mut Context<'_>) -> Option<Instant> {
         let mut read_at = None;
-        while self.out.len() < FULL {
+        while self.has_room() {
             let Some(source) = &mut self.source else { break };
             let frame = match Pin::new(source).poll_frame(cx) {
                 Poll::Pending => break,
@@ -412,7 +480,7 @@ impl EventStream {
         while let Some((at, due)) = self.next_due() {
             let now = match read_at {
                 // More will be asked for at once: the alarm is for a stream that waits.
-                Some(now) if !self.out.is_empty() => {
+                Some(now) if !self.out.is_empty() && !self.slow => {
                     if at > now {
                         return;
                     }
@@ -448,7 +516,8 @@ impl EventStream {
                 return self.send_what_came_out(now);
             }
             Wake::Limit(Due::Keepalive) => {
-                if self.writer.keepalive(&mut self.out) {
+                // A client that does not read has enough to read.
+                if !self.slow && self.writer.keepalive(&mut self.out) {
                     self.tally.kept_alive();
                 }
                 return self.timers.wrote(now, true);
@@ -473,6 +542,9 @@ enum Wake {
 
 impl Drop for EventStream {
     fn drop(&mut self) {
+        if let Some(reader) = &self.reader_ahead {
+            reader.wake_by_ref();
+        }
         if let Some(line) = &self.line {
             line.give_up_at(None);
         }

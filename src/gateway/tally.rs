@@ -137,6 +137,11 @@ impl Tally {
         }
     }
 
+    /// A policy decides about tool calls, and says so: they are not counted as allowed here.
+    pub fn has_policy(self, has_policy: bool) -> Self {
+        Self { has_policy, ..self }
+    }
+
     /// It is a run.
     pub fn begin(&mut self) {
         self.active.get_or_insert_with(|| self.route.active());
@@ -383,6 +388,11 @@ impl Tally {
             self.handed_over = read_at;
             self.hand_over();
         }
+    }
+
+    /// The events sent since the last call wait for a client that does not read: their delay is the client's.
+    pub fn not_handed_over(&mut self) {
+        self.fresh = 0;
     }
 
     /// Looks whether the client's socket has taken what was handed over.
