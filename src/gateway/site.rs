@@ -77,6 +77,7 @@ impl Site {
                     },
                     limit: route.limits.state,
                 }),
+                throttle: None,
                 unrepresentable: match route.downgrade.unrepresentable {
                     config::Unrepresentable::Drop => Unrepresentable::Drop,
                     config::Unrepresentable::Custom => Unrepresentable::Custom,

@@ -9,6 +9,7 @@ mod select;
 pub mod state;
 #[cfg(test)]
 mod tests;
+pub mod throttle;
 mod upgrade;
 
 use std::{
@@ -295,6 +296,8 @@ pub struct Recipe {
     pub select: Option<Select>,
     /// Follows the shared state.
     pub state: Option<state::Policy>,
+    /// Merges what comes close together.
+    pub throttle: Option<throttle::Policy>,
     /// What becomes of events that a client's version cannot show.
     pub unrepresentable: Unrepresentable,
 }
@@ -345,6 +348,9 @@ impl Recipe {
         }
         if let Some(policy) = self.state.filter(|policy| policy.acts() || !peers.are_binary()) {
             stages.push(Box::new(state::State::new(policy)));
+        }
+        if let Some(policy) = self.throttle.filter(throttle::Policy::acts) {
+            stages.push(Box::new(throttle::Throttle::new(policy)));
         }
         if peers.client.is_old() {
             stages.extend(downgrade::shims(peers.client, self.unrepresentable));

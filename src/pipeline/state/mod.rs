@@ -8,6 +8,7 @@
 mod diff;
 mod document;
 mod equal;
+mod followed;
 mod patch;
 #[cfg(test)]
 mod tests;
@@ -18,6 +19,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use serde::de::IgnoredAny;
 
+pub(super) use self::followed::{Followed, Verdict};
 use self::{document::Document, patch::Operation};
 use super::{Out, PatchResult, Stage};
 use crate::agui::{
