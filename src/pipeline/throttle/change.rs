@@ -44,15 +44,8 @@ impl<'a> Change<'a> {
         serde_json::from_slice::<IgnoredAny>(text).ok()?;
         let activity = matches!(kind, EventKind::ActivitySnapshot | EventKind::ActivityDelta);
         let (value_name, bracket) = value_of(kind);
-        let mut change = Self {
-            value: &[],
-            end: 0,
-            id: None,
-            yields: false,
-            raw_event: false,
-            says_more: false,
-            same: Vec::new(),
-        };
+        let mut change =
+            Self { value: &[], end: 0, id: None, yields: false, raw_event: false, says_more: false, same: Vec::new() };
         let (mut typed, mut timed, mut tagged, mut classed, mut replaces) = (false, false, false, false, false);
         for member in Members::of(text) {
             let name = member.name()?;

@@ -98,7 +98,9 @@ impl<'a> Piece<'a> {
                 }
                 "subagentRunId" if piece.tag.is_none() => piece.tag = Some(word(member.value)?),
                 "timestamp" if !timed && is_number(member.value) => timed = true,
-                "metadata" if piece.metadata.is_none() && is_object(member.value) => piece.metadata = Some(member.value),
+                "metadata" if piece.metadata.is_none() && is_object(member.value) => {
+                    piece.metadata = Some(member.value)
+                }
                 "rawEvent" if !piece.raw_event => piece.raw_event = true,
                 "type" | "delta" | "subagentRunId" | "timestamp" | "metadata" | "rawEvent" => return None,
                 name if name == shape.id && piece.id.is_none() => piece.id = Some(word(member.value)?),
