@@ -14,6 +14,7 @@ mod link;
 mod listen;
 mod problem;
 mod quiet;
+mod recipe;
 mod route;
 mod run;
 mod site;

@@ -5,15 +5,14 @@ use std::{io, rc::Rc, sync::Arc};
 
 use http::HeaderMap;
 
-use super::agent::Agent;
+use super::{agent::Agent, recipe};
 use crate::{
     agui::Version,
     config,
     observe::{Metrics, RouteMetrics},
     pipeline::{
-        Recipe, Select, Unrepresentable, guard,
+        Recipe,
         input::{Between, Resume},
-        state,
     },
     wire::{
         negotiate::{Sides, Wanted},
@@ -45,10 +44,6 @@ impl Site {
     pub fn new(route: &config::Route, agents: &[Rc<Agent>], metrics: &Metrics) -> io::Result<Rc<Self>> {
         let agent = agents.iter().find(|agent| agent.config.name == route.agent);
         let agent = agent.ok_or_else(|| io::Error::other("a route names an agent that is not configured"))?;
-        let select = route
-            .select
-            .as_ref()
-            .map(|select| Select::new(select.drop.iter().map(String::as_str), select.strip.iter().map(String::as_str)));
         let escape = match route.escape {
             config::Escape::Off => Escape::Off,
             config::Escape::LineSeparators => Escape::LineSeparators,
@@ -57,32 +52,7 @@ impl Site {
         Ok(Rc::new(Self {
             name: Arc::from(route.name.as_str()),
             agent: agent.clone(),
-            recipe: Recipe {
-                upgrade: route.upgrade,
-                expand: route.expand,
-                guard: match route.guard {
-                    config::Guard::Off => guard::Mode::Off,
-                    config::Guard::Observe => guard::Mode::Observe,
-                    config::Guard::Repair => guard::Mode::Repair,
-                    config::Guard::Refuse => guard::Mode::Refuse,
-                },
-                select,
-                state: Some(state::Policy {
-                    compact: route.state.compact,
-                    on_mismatch: match route.state.on_mismatch {
-                        config::OnMismatch::Forward => state::OnMismatch::Forward,
-                        config::OnMismatch::Drop => state::OnMismatch::Drop,
-                        config::OnMismatch::Resync => state::OnMismatch::Resync,
-                        config::OnMismatch::Lenient => state::OnMismatch::Lenient,
-                    },
-                    limit: route.limits.state,
-                }),
-                throttle: None,
-                unrepresentable: match route.downgrade.unrepresentable {
-                    config::Unrepresentable::Drop => Unrepresentable::Drop,
-                    config::Unrepresentable::Custom => Unrepresentable::Custom,
-                },
-            },
+            recipe: recipe::of(route),
             encoder: Encoder::new(escape),
             wanted: wanted(route.encoding),
             metrics: metrics.route(&route.name, &route.agent, &[]),

@@ -84,8 +84,8 @@ pub struct EventStream {
     reads_ahead: bool,
     /// The client was given bytes and has not asked for more since.
     given: bool,
-    /// The pipeline was told that the client does not read.
-    slow: bool,
+    /// The pipeline was told that the client does not read, when it held so many bytes.
+    slow: Option<usize>,
     /// Whoever reads on meanwhile.
     reader_ahead: Option<Waker>,
     sink: Sink,
@@ -143,7 +143,7 @@ impl EventStream {
             pipeline: parts.pipeline,
             reads_ahead: parts.reads_ahead,
             given: false,
-            slow: false,
+            slow: None,
             reader_ahead: None,
             sink: Sink::default(),
             writer: parts.writer,
@@ -182,7 +182,7 @@ impl EventStream {
 
     /// The next bytes for the client: whole events, all that are ready.
     pub fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Broken>>> {
-        if self.slow {
+        if self.slow.is_some() {
             self.is_slow(false);
         }
         let piece = self.poll_next(cx);
@@ -202,7 +202,7 @@ impl EventStream {
         if !self.given || !matches!(self.phase, Phase::Run) {
             return;
         }
-        if !self.slow {
+        if self.slow.is_none() {
             self.is_slow(true);
         }
         let read_at = self.read_what_is_ready(cx);
@@ -214,7 +214,7 @@ impl EventStream {
     /// The client has stopped reading, or reads again.
     fn is_slow(&mut self, slow: bool) {
         let now = Instant::now();
-        self.slow = slow;
+        self.slow = slow.then(|| self.pipeline.held());
         self.pipeline.slow(slow, now, &mut self.sink);
         self.send_what_came_out(now);
     }
@@ -226,7 +226,10 @@ impl EventStream {
 
     /// Whether there is room for more.
     fn has_room(&self) -> bool {
-        if self.slow { self.pipeline.held() + self.out.len() < AHEAD } else { self.out.len() < FULL }
+        match self.slow {
+            Some(before) => self.pipeline.held().saturating_sub(before) + self.out.len() < AHEAD,
+            None => self.out.len() < FULL,
+        }
     }
 
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Broken>>> {
@@ -480,7 +483,7 @@ impl EventStream {
         while let Some((at, due)) = self.next_due() {
             let now = match read_at {
                 // More will be asked for at once: the alarm is for a stream that waits.
-                Some(now) if !self.out.is_empty() && !self.slow => {
+                Some(now) if !self.out.is_empty() && self.slow.is_none() => {
                     if at > now {
                         return;
                     }
@@ -517,7 +520,7 @@ impl EventStream {
             }
             Wake::Limit(Due::Keepalive) => {
                 // A client that does not read has enough to read.
-                if !self.slow && self.writer.keepalive(&mut self.out) {
+                if self.slow.is_none() && self.writer.keepalive(&mut self.out) {
                     self.tally.kept_alive();
                 }
                 return self.timers.wrote(now, true);
