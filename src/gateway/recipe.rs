@@ -25,6 +25,7 @@ pub fn of(route: &config::Route) -> Recipe {
             .as_ref()
             .map(|select| Select::new(select.drop.iter().map(String::as_str), select.strip.iter().map(String::as_str))),
         state: Some(followed(route)),
+        redact: None,
         throttle: route.throttle.as_ref().map(throttled),
         unrepresentable: match route.downgrade.unrepresentable {
             config::Unrepresentable::Drop => Unrepresentable::Drop,

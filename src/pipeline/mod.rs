@@ -5,6 +5,7 @@ mod downgrade;
 mod expand;
 pub mod guard;
 pub mod input;
+pub mod redact;
 mod select;
 pub mod state;
 #[cfg(test)]
@@ -292,6 +293,8 @@ pub struct Recipe {
     pub expand: bool,
     /// What becomes of breaches of the protocol's grammar.
     pub guard: guard::Mode,
+    /// Replaces what must not leave.
+    pub redact: Option<redact::Rules>,
     /// Leaves out event types and members.
     pub select: Option<Select>,
     /// Follows the shared state.
@@ -342,6 +345,9 @@ impl Recipe {
         let watches = self.guard == guard::Mode::Observe;
         if self.guard != guard::Mode::Off && !(watches && peers.are_binary()) {
             stages.push(Box::new(guard::Guard::new(self.guard)));
+        }
+        if let Some(rules) = &self.redact {
+            stages.push(Box::new(redact::Redact::new(rules)));
         }
         if let Some(select) = &self.select {
             stages.push(Box::new(select.clone()));
