@@ -20,13 +20,12 @@ use super::{
     endpoint::{Endpoint, NoLink},
     link::{Download, Unanswered},
     route,
-    translate::translated,
+    translate::{Reading, translated},
     upload::{Intake, Progress, Upload},
 };
 use crate::{
     config,
     observe::{Attempt, Metrics},
-    pipeline::input::Between,
     wire::Encoding,
 };
 
@@ -71,6 +70,8 @@ pub enum Failure {
     BodyBroken,
     /// The request's body has a content coding that cannot be undone, and has to be.
     BodyCoding,
+    /// The request's body is not what a tool policy can read.
+    BodyUnreadable,
 }
 
 /// A request on its way: all of it but the urls, which the endpoint decides.
@@ -86,8 +87,8 @@ pub struct Errand<'a> {
     pub headers: HeaderMap,
     /// The body.
     pub upload: Upload,
-    /// Between which versions the body is translated, if it is.
-    pub between: Option<Between>,
+    /// For what the body has to be read, if it has to be.
+    pub reading: Option<Reading>,
     /// When the request's head was read.
     pub received: Instant,
     /// The order to shut down.
@@ -157,9 +158,9 @@ impl Agent {
     ) -> Result<(Response<Download>, Rc<Endpoint>), Failure> {
         let first = self.turn.get();
         self.turn.set((first + 1) % self.endpoints.len().max(1));
-        let Errand { method, rest, query, mut headers, mut upload, between, .. } = errand;
-        if let Some(between) = between {
-            upload = translated(upload, &mut headers, &between).await?;
+        let Errand { method, rest, query, mut headers, mut upload, reading, .. } = errand;
+        if let Some(reading) = reading {
+            upload = translated(upload, &mut headers, &reading).await?;
         }
         let mut request = Request::new(upload);
         *request.method_mut() = method;

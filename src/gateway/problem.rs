@@ -78,6 +78,13 @@ impl Problem {
             "this route has to read the request's body; send it as gzip, deflate, br, zstd or without a content coding",
         )
     };
+    /// A body that a tool policy cannot read.
+    pub const BODY_UNREADABLE: Self = Self::new(
+        StatusCode::BAD_REQUEST,
+        "BODY_UNREADABLE",
+        "this route has a tool policy, which has to read the request's body; send one JSON object in UTF-8, with \
+         `tools` and `messages` once and as AG-UI has them",
+    );
     /// The gateway is shutting down.
     pub const DRAINING: Self = Self {
         retry_after: Some(1),

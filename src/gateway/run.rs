@@ -20,6 +20,7 @@ use super::{
     stream::{EventStream, Parts},
     tally::Tally,
     timers::Timers,
+    translate::Reading,
     upload::{Intake, Upload},
     worker::Worker,
 };
@@ -161,10 +162,12 @@ impl Story {
         negotiate(self.accepted, self.site.sides(self.client_version()))
     }
 
-    /// Between which versions the request's body has to be translated, if it has to be.
-    fn between(&self, request: &Request<Incoming>) -> Option<input::Between> {
+    /// For what the request's body has to be read, if it has to be.
+    fn reading(&self, request: &Request<Incoming>) -> Option<Reading> {
         let between = self.site.between(self.client_version);
-        (carries_json(request) && input::needed(&between)).then_some(between)
+        let between = (carries_json(request) && input::needed(&between)).then_some(between);
+        let tools = self.site.recipe.tools.clone();
+        (between.is_some() || tools.is_some()).then_some(Reading { between, tools })
     }
 
     /// Answers the request: with what its agent says, or that there is no answer.
@@ -181,7 +184,7 @@ impl Story {
 
     /// Sends the input to the agent and waits for the head of the answer.
     async fn send(&self, request: Request<Incoming>) -> Result<(Response<Download>, Rc<Endpoint>), Failure> {
-        let between = self.between(&request);
+        let reading = self.reading(&request);
         let (mut head, body) = request.into_parts();
         headers::toward_agent(&mut head.headers, &self.origin, &self.agent().config.headers);
         if self.may_be_a_run {
@@ -204,7 +207,7 @@ impl Story {
             query: head.uri.query(),
             headers: head.headers,
             upload: Upload::new(body, self.intake.clone()),
-            between,
+            reading,
             received: self.received,
             drain: self.worker.drain.clone(),
         };
@@ -307,7 +310,7 @@ impl Story {
             frame_limit: config.limits.frame,
             agent_encoding: from,
             speaks_protobuf: self.agent().speaks_protobuf.clone(),
-            pipeline: self.site.recipe.build(&peers),
+            pipeline: self.site.recipe.build_knowing(&peers, &self.intake.known_calls()),
             reads_ahead: config.throttle.is_some_and(|throttle| throttle.slow_client == SlowClient::Merge),
             writer,
             truncated: config.on_error.truncated,
@@ -358,6 +361,7 @@ impl Story {
             Failure::BodyTooLarge => (Problem::BODY_TOO_LARGE, None),
             Failure::BodyBroken => (Problem::BODY_BROKEN, None),
             Failure::BodyCoding => (Problem::BODY_CODING, None),
+            Failure::BodyUnreadable => (Problem::BODY_UNREADABLE, None),
         };
         match outcome {
             Some((code, outcome)) if self.intake.is_run() && self.ignores_status() => {

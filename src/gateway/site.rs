@@ -44,6 +44,7 @@ impl Site {
     pub fn new(route: &config::Route, agents: &[Rc<Agent>], metrics: &Metrics) -> io::Result<Rc<Self>> {
         let agent = agents.iter().find(|agent| agent.config.name == route.agent);
         let agent = agent.ok_or_else(|| io::Error::other("a route names an agent that is not configured"))?;
+        let recipe = recipe::of(route)?;
         let escape = match route.escape {
             config::Escape::Off => Escape::Off,
             config::Escape::LineSeparators => Escape::LineSeparators,
@@ -52,10 +53,14 @@ impl Site {
         Ok(Rc::new(Self {
             name: Arc::from(route.name.as_str()),
             agent: agent.clone(),
-            recipe: recipe::of(route),
+            metrics: metrics.route(
+                &route.name,
+                &route.agent,
+                recipe.tools.as_ref().map_or(&[], |tools| tools.labels()),
+            ),
+            recipe,
             encoder: Encoder::new(escape),
             wanted: wanted(route.encoding),
-            metrics: metrics.route(&route.name, &route.agent, &[]),
             config: route.clone(),
         }))
     }

@@ -1,5 +1,8 @@
-//! The body of a run's request comes in; the same goes out, as an agent of another version reads it. For that the body
-//! is read whole, within its limit. A body that needs no change goes on as it came, with its content coding.
+//! The body of a run's request comes in; the same goes out, without the tools that a policy denies, and as an agent of
+//! another version reads it. For that the body is read whole, within its limit. A body that needs no change goes on as it
+//! came, with its content coding.
+
+use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Response, header};
@@ -10,14 +13,27 @@ use super::{
     source::{is_coded, undo_coding},
     upload::Upload,
 };
-use crate::pipeline::input::{self, Between};
+use crate::pipeline::{
+    input::{self, Between},
+    tools,
+};
 
-/// Reads the body and translates it; `headers` are made to fit what goes out.
+/// For what a body has to be read.
+#[derive(Clone, Debug)]
+pub struct Reading {
+    /// Between which versions it is translated, if it is.
+    pub between: Option<Between>,
+    /// What is taken out of it.
+    pub tools: Option<Arc<tools::Policy>>,
+}
+
+/// Reads the body, filters and translates it; `headers` are made to fit what goes out.
 ///
 /// # Errors
 ///
-/// The body did not come whole, is too large once it is decoded, or has a coding that cannot be undone.
-pub async fn translated(upload: Upload, headers: &mut HeaderMap, between: &Between) -> Result<Upload, Failure> {
+/// The body did not come whole, is too large once it is decoded, has a coding that cannot be undone, or cannot be read by
+/// the tool policy.
+pub async fn translated(upload: Upload, headers: &mut HeaderMap, reading: &Reading) -> Result<Upload, Failure> {
     let (raw, intake) = upload.read().await.map_err(|_| Failure::BodyBroken)?;
     let plain = match headers.get(header::CONTENT_ENCODING).filter(|_| is_coded(headers)) {
         Some(coding) => {
@@ -27,12 +43,19 @@ pub async fn translated(upload: Upload, headers: &mut HeaderMap, between: &Betwe
         }
         None => raw.clone(),
     };
-    if !intake.is_run() {
-        return Ok(Upload::whole(raw, intake));
+    let mut text = None;
+    // Whatever is said of a body: an agent may take for an input what does not look like one.
+    if let Some(policy) = reading.tools.as_ref().filter(|_| !plain.is_empty()) {
+        let filtered = tools::input::filter(&plain, policy).map_err(|_| Failure::BodyUnreadable)?;
+        text = filtered.body.clone();
+        intake.is_filtered(filtered);
     }
-    let converted = input::convert(&plain, between);
-    intake.is_translated(&converted, between.agent);
-    let Some(text) = converted.text else { return Ok(Upload::whole(raw, intake)) };
+    if let Some(between) = reading.between.as_ref().filter(|_| intake.is_run()) {
+        let converted = input::convert(text.as_deref().unwrap_or(&plain), between);
+        intake.is_translated(&converted, between.agent);
+        text = converted.text.or(text);
+    }
+    let Some(text) = text else { return Ok(Upload::whole(raw, intake)) };
     headers.remove(header::CONTENT_ENCODING);
     headers.insert(header::CONTENT_LENGTH, HeaderValue::from(text.len()));
     Ok(Upload::whole(text.into(), intake))

@@ -20,7 +20,7 @@ use hyper::body::Incoming;
 use crate::{
     agui::{InputFacts, InputScan, Version},
     observe::{ActiveRun, ClientVersion, Metrics, RouteMetrics},
-    pipeline::input::Converted,
+    pipeline::{input::Converted, tools},
 };
 
 /// How far the body of a request has come.
@@ -49,6 +49,8 @@ pub struct Intake {
     active: RefCell<Option<ActiveRun>>,
     /// What got lost of it on the way to the agent's version.
     losses: RefCell<Vec<&'static str>>,
+    /// The tool calls that it names.
+    known: RefCell<tools::Known>,
 }
 
 impl Intake {
@@ -64,6 +66,7 @@ impl Intake {
             route,
             active: RefCell::default(),
             losses: RefCell::default(),
+            known: RefCell::default(),
         })
     }
 
@@ -85,6 +88,21 @@ impl Intake {
         scan.feed(plain);
         self.scan.replace(Some(scan));
         self.is_run_now();
+    }
+
+    /// The tool policy has read the body. What it left out is named.
+    pub fn is_filtered(&self, filtered: tools::input::Filtered) {
+        let run_id = self.run().and_then(|run| run.run_id).map(|id| id.value);
+        for reason in filtered.losses {
+            self.route.dropped("tools", reason, 1);
+            tracing::info!(reason, run_id, "left out of the run's input, for the route's tool policy");
+        }
+        self.known.replace(filtered.known);
+    }
+
+    /// The tool calls that the body names, once; none unless a tool policy has read it.
+    pub fn known_calls(&self) -> tools::Known {
+        self.known.take()
     }
 
     /// The body was translated for an agent that speaks `agent`. What was lost on the way is named.

@@ -11,10 +11,12 @@ pub mod state;
 #[cfg(test)]
 mod tests;
 pub mod throttle;
+pub mod tools;
 mod upgrade;
 
 use std::{
     fmt,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -293,6 +295,8 @@ pub struct Recipe {
     pub expand: bool,
     /// What becomes of breaches of the protocol's grammar.
     pub guard: guard::Mode,
+    /// Leaves out the tool calls that are denied.
+    pub tools: Option<Arc<tools::Policy>>,
     /// Replaces what must not leave.
     pub redact: Option<redact::Rules>,
     /// Leaves out event types and members.
@@ -335,6 +339,11 @@ impl Default for Peers {
 impl Recipe {
     /// A pipeline for one stream, its stages in the one order that is right.
     pub fn build(&self, peers: &Peers) -> Pipeline {
+        self.build_knowing(peers, &tools::Known::default())
+    }
+
+    /// The same, for the answer to an input whose messages hold these calls.
+    pub fn build_knowing(&self, peers: &Peers, known: &tools::Known) -> Pipeline {
         let mut stages: Vec<Box<dyn Stage>> = Vec::new();
         if self.upgrade || peers.agent.is_old() {
             stages.extend(upgrade::shims(self.upgrade));
@@ -345,6 +354,9 @@ impl Recipe {
         let watches = self.guard == guard::Mode::Observe;
         if self.guard != guard::Mode::Off && !(watches && peers.are_binary()) {
             stages.push(Box::new(guard::Guard::new(self.guard)));
+        }
+        if let Some(policy) = &self.tools {
+            stages.push(Box::new(tools::Tools::new(policy.clone(), known)));
         }
         if let Some(rules) = &self.redact {
             stages.push(Box::new(redact::Redact::new(rules)));

@@ -1,0 +1,345 @@
+//! The events of an agent's stream come in, the same without the tool calls that a policy denies go out: of a denied call
+//! there is nothing, in whatever event it would be. It reads names, arguments and results by the policy's rules; it does
+//! not look into text, reasoning, state, activities and custom values, nor into what an agent says about a call there.
+//!
+//! What its name decides is decided at once, and goes on as it came. What its arguments have to decide is held until they
+//! are whole, and leaves in one go at the place of its end; other items go on meanwhile. Whatever tells of a held call
+//! (its result, a snapshot, a subagent of it, the end of the run) has it decided first, by the arguments there are.
+//!
+//! A call is remembered by its identifier for the whole stream, so that what comes late is judged too. In a later run the
+//! identifier may begin another call; within a run a denied one stays denied. A call of which the name was never heard,
+//! neither here nor in the run's input, is left out like a denied one. A subagent that a denied call began is left out
+//! with all that is its own, but for changes to the shared state, which is everyone's.
+//!
+//! A denied result alone is emptied, whatever becomes of denied calls: its call was shown, and a call without an answer
+//! reads as one that the client has to answer. With `error` it ends the run.
+//!
+//! What cannot be read, or is read differently by different readers, ends the run.
+
+mod calls;
+mod follow;
+mod glob;
+mod hidden;
+pub mod input;
+mod live;
+mod mask;
+mod messages;
+mod policy;
+mod refer;
+mod seen;
+#[cfg(test)]
+mod tests;
+mod values;
+
+use std::{sync::Arc, time::Instant};
+
+pub use input::Known;
+pub use policy::{ArgumentRule, OnDenied, Policy, PolicyError, Raw, ResultRule};
+
+use self::{
+    calls::{Calls, Stand},
+    follow::{About, Follow, Lost, Placed, item_of, opens},
+    hidden::Hidden,
+    seen::{Name, Seen, Unread},
+};
+use super::{Decision, End, Fault, Out, Refused, Stage};
+use crate::agui::{Event, EventKind, lanes::Item};
+
+/// The stage's name, where something that it left out is named.
+const STAGE: &str = "tools";
+
+/// Why a run has to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stop {
+    /// An event cannot be judged, for this.
+    Unread(&'static str),
+    /// More of this would have to be kept than may be.
+    Full(&'static str),
+    /// A denied call, where that is an error.
+    Denied,
+}
+
+impl From<Unread> for Stop {
+    fn from(Unread(why): Unread) -> Self {
+        Self::Unread(why)
+    }
+}
+
+impl From<Lost> for Stop {
+    fn from(lost: Lost) -> Self {
+        match lost {
+            Lost::Astray => Self::Unread("astray_chunk"),
+            Lost::Full => Self::Full("open_chunks"),
+        }
+    }
+}
+
+impl Stop {
+    fn refused(self) -> Refused {
+        let (fault, rule, message) = match self {
+            Self::Unread(rule) => {
+                (Fault::Malformed, rule, "The agent's stream holds what the tool policy cannot read.")
+            }
+            Self::Full(rule) => {
+                (Fault::Budget, rule, "The agent's tool calls take more than the tool policy may keep.")
+            }
+            Self::Denied => (Fault::Denied, "tool_denied", "The agent called a tool that is not allowed here."),
+        };
+        Refused { fault, rule, message: message.to_owned() }
+    }
+}
+
+/// Applies a policy to one stream.
+#[derive(Debug)]
+pub struct Tools {
+    policy: Arc<Policy>,
+    follow: Follow,
+    calls: Calls,
+    hidden: Hidden,
+    /// The run was ended here; nothing more goes out.
+    is_over: bool,
+}
+
+impl Tools {
+    /// A policy at the beginning of a stream, with the calls that the run's input names.
+    pub fn new(policy: Arc<Policy>, known: &Known) -> Self {
+        let (follow, calls, hidden) = (Follow::default(), Calls::default(), Hidden::default());
+        let mut tools = Self { policy, follow, calls, hidden, is_over: false };
+        // A history that is too long to be kept is not judged wrongly: what is not known is left out.
+        let _ = tools.learn(known);
+        tools
+    }
+
+    /// Takes what a history says of calls.
+    fn learn(&mut self, known: &Known) -> Result<(), Stop> {
+        known.calls().try_for_each(|(id, name, denied)| match (denied, self.calls.live(id)) {
+            (None, Some(_)) => Ok(()),
+            // Arguments that came without a start would be nobody's.
+            (None, None) => match self.calls.get(id).map(|call| &call.stand) {
+                Some(Stand::Dropped | Stand::Masked { .. }) => Ok(()),
+                _ => self.calls.learn(id, name, Stand::Shown { judged: true }),
+            },
+            (Some(verdict), live) => {
+                let stand = match verdict {
+                    messages::Denied::Drop => Stand::Dropped,
+                    messages::Denied::Mask => Stand::Masked { is_open: false },
+                };
+                if live.is_some() { self.calls.set(id, name, stand) } else { self.calls.learn(id, name, stand) }
+            }
+        })
+    }
+
+    fn judge(&mut self, event: Event, at: Instant, out: &mut Out<'_>) -> Result<(), Stop> {
+        let seen = match Seen::of(&event) {
+            Ok(seen) => seen,
+            // It holds nothing: some agents say so that their stream is over.
+            Err(_) if matches!(event.text().trim_ascii(), b"" | b"[DONE]") => {
+                out.send(event, at);
+                return Ok(());
+            }
+            Err(unread) => return Err(unread.into()),
+        };
+        if seen.has(Name::Raw)
+            && self.policy.drops_raw()
+            && let Some(rest) = event.without(|member| member.is(Name::Raw.as_str()))
+        {
+            out.dropped(STAGE, "raw_event", event.kind());
+            let seen = Seen::of(&rest)?;
+            return self.judged(rest.clone(), &seen, at, out);
+        }
+        self.judged(event.clone(), &seen, at, out)
+    }
+
+    fn judged(&mut self, event: Event, seen: &Seen<'_>, at: Instant, out: &mut Out<'_>) -> Result<(), Stop> {
+        let kind = event.kind();
+        if is_plain(kind) && self.follow.is_idle() && self.hidden.is_empty() {
+            return self.plain(event, seen, at, out);
+        }
+        let tag = match kind {
+            EventKind::Other => seen.text(Name::Tag).ok().flatten(),
+            _ => seen.text(Name::Tag)?,
+        };
+        let item = item_of(kind);
+        let id = match item {
+            Some(Item::ToolCall) => seen.text(Name::Call)?,
+            Some(_) if self.hidden.is_empty() => seen.text(Name::Message).ok().flatten(),
+            Some(_) => seen.text(Name::Message)?,
+            None => None,
+        };
+        let parent = match kind {
+            EventKind::ToolCallStart | EventKind::ToolCallChunk => seen.text(Name::ParentMessage)?,
+            _ => None,
+        };
+        let about = About { kind, id: id.as_deref(), tag: tag.as_deref(), parent: parent.as_deref() };
+        let placed = self.place(item, about, event.is_own(), at, out)?;
+        if matches!(
+            kind,
+            EventKind::RunStarted | EventKind::RunFinished | EventKind::RunError | EventKind::MessagesSnapshot
+        ) {
+            self.decide_all(event.is_own(), at, out)?;
+        }
+        if kind == EventKind::RunStarted {
+            self.calls.next_run();
+            self.follow.forget();
+        }
+        if !self.hidden.is_empty() && self.is_hidden(about, placed.as_ref())? {
+            return self.hide(event, about, placed.as_ref(), at, out);
+        }
+        match kind {
+            EventKind::ToolCallStart => self.start(event, seen, at, out),
+            EventKind::ToolCallArgs => self.arguments(event, seen, at, out),
+            EventKind::ToolCallEnd => self.finish(event, seen, at, out),
+            EventKind::ToolCallResult => self.result(event, seen, at, out),
+            EventKind::ToolCallChunk => match placed {
+                Some(placed) => self.chunk(event, seen, &placed, at, out),
+                None => Err(Stop::Unread("astray_chunk")),
+            },
+            _ => self.refer(event, seen, at, out),
+        }
+    }
+
+    /// An event that could only be something about a call by a member that no version describes for it.
+    fn plain(&mut self, event: Event, seen: &Seen<'_>, at: Instant, out: &mut Out<'_>) -> Result<(), Stop> {
+        if seen.has(Name::Call) || seen.has(Name::ParentCall) || seen.has(Name::Tool) {
+            return self.refer(event, seen, at, out);
+        }
+        out.send(event, at);
+        Ok(())
+    }
+
+    /// Follows an event through the lanes, and decides the calls that it closes. The place of a chunk is returned.
+    fn place(
+        &mut self,
+        item: Option<Item>,
+        about: About<'_>,
+        own: bool,
+        at: Instant,
+        out: &mut Out<'_>,
+    ) -> Result<Option<Placed>, Stop> {
+        let is_chunk = matches!(
+            about.kind,
+            EventKind::TextMessageChunk | EventKind::ToolCallChunk | EventKind::ReasoningMessageChunk
+        );
+        let Some(item) = item.filter(|_| is_chunk) else {
+            for open in self.follow.closes(about).into_iter().filter(|open| open.item == Item::ToolCall) {
+                self.decide(&open.id, open.lane(), own, at, out)?;
+            }
+            return Ok(None);
+        };
+        let placed = match self.follow.chunk(item, about) {
+            Ok(placed) => placed,
+            // Whoever reads it judges it.
+            Err(_) if item != Item::ToolCall && self.hidden.is_empty() => return Ok(None),
+            Err(lost) => return Err(lost.into()),
+        };
+        for open in placed.closed.iter().filter(|open| open.item == Item::ToolCall) {
+            self.decide(&open.id, open.lane(), own, at, out)?;
+        }
+        Ok(Some(placed))
+    }
+
+    /// Decides every call that is held.
+    fn decide_all(&mut self, own: bool, at: Instant, out: &mut Out<'_>) -> Result<(), Stop> {
+        self.calls.waiting().iter().try_for_each(|id| self.decide(id, None, own, at, out))
+    }
+
+    /// Whether an event is a hidden subagent's. What begins anew in another run is not hidden any more.
+    fn is_hidden(&mut self, about: About<'_>, placed: Option<&Placed>) -> Result<bool, Stop> {
+        if matches!(
+            about.kind,
+            EventKind::RunStarted
+                | EventKind::RunFinished
+                | EventKind::RunError
+                | EventKind::MessagesSnapshot
+                | EventKind::SubagentStarted
+        ) {
+            return Ok(false);
+        }
+        let is_hidden_lane = |lane: Option<&str>| lane.is_some_and(|lane| self.hidden.has(lane));
+        let lane = is_hidden_lane(about.tag) || is_hidden_lane(placed.and_then(|placed| placed.lane.as_deref()));
+        let id = about.id.or(placed.map(|placed| &*placed.id));
+        let (Some(item), Some(id)) = (item_of(about.kind), id) else { return Ok(lane) };
+        let carried = about.parent.is_some_and(|parent| self.hidden.has_item(Item::Text, parent));
+        let run = self.calls.run();
+        if lane || carried {
+            self.hidden.add_item(item, id, run)?;
+            return Ok(true);
+        }
+        if opens(about.kind) || placed.is_some_and(|placed| placed.opens) {
+            self.hidden.forget_item(item, id, run);
+        }
+        Ok(self.hidden.has_item(item, id))
+    }
+
+    /// Leaves out an event of a hidden subagent's. What it says of the shared state stays, without its name.
+    fn hide(
+        &mut self,
+        event: Event,
+        about: About<'_>,
+        placed: Option<&Placed>,
+        at: Instant,
+        out: &mut Out<'_>,
+    ) -> Result<(), Stop> {
+        out.dropped(STAGE, "subagent", event.kind());
+        if matches!(about.kind, EventKind::StateSnapshot | EventKind::StateDelta) {
+            out.send(event.without(|member| member.is(Name::Tag.as_str())).unwrap_or(event), at);
+            return Ok(());
+        }
+        let id = about.id.or(placed.map(|placed| &*placed.id));
+        match id.filter(|_| item_of(about.kind) == Some(Item::ToolCall)) {
+            Some(id) if !matches!(self.calls.live(id).map(|call| &call.stand), Some(Stand::Dropped)) => {
+                let name = event.string(Name::Tool.as_str()).unwrap_or_default();
+                out.called(self.policy.label(&name), Decision::Dropped);
+                self.calls.set(id, &name, Stand::Dropped)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Stage for Tools {
+    fn event(&mut self, event: Event, at: Instant, out: &mut Out<'_>) {
+        if self.is_over {
+            // What the run ends with is the gateway's.
+            if event.is_own() {
+                out.send(event, at);
+            }
+            return;
+        }
+        if let Err(stop) = self.judge(event, at, out) {
+            self.is_over = true;
+            out.refuse(stop.refused());
+        }
+    }
+
+    fn end(&mut self, _how: End, at: Instant, out: &mut Out<'_>) {
+        if self.is_over {
+            return;
+        }
+        let streams = self.follow.close_all();
+        let decided = streams
+            .iter()
+            .filter(|open| open.item == Item::ToolCall)
+            .try_for_each(|open| self.decide(&open.id, open.lane(), false, at, out));
+        if let Err(stop) = decided.and_then(|()| self.decide_all(false, at, out)) {
+            self.is_over = true;
+            out.refuse(stop.refused());
+        }
+    }
+
+    fn held(&self) -> usize {
+        self.calls.held() + self.hidden.held() + self.follow.held()
+    }
+}
+
+/// Whether an event of this kind is a piece of text or reasoning, as most are.
+const fn is_plain(kind: EventKind) -> bool {
+    matches!(
+        kind,
+        EventKind::TextMessageContent
+            | EventKind::TextMessageEnd
+            | EventKind::ReasoningMessageContent
+            | EventKind::ReasoningMessageEnd
+            | EventKind::ThinkingTextMessageContent
+    )
+}
