@@ -7,6 +7,7 @@ mod check;
 mod layer;
 mod load;
 mod policy;
+mod private;
 mod problem;
 mod schema;
 mod secret;
@@ -17,13 +18,14 @@ mod written;
 
 use std::{net::SocketAddr, num::NonZeroUsize, time::Duration};
 
-use http::{HeaderName, HeaderValue, Uri};
+use http::{HeaderName, HeaderValue, Uri, uri::PathAndQuery};
 use ipnet::IpNet;
 
 use crate::agui::Version;
 
 pub use load::{Flags, Sources};
 pub use policy::{ArgumentRule, OnDenied, RawEvent, RawEvents, Redaction, ResultRule, SlowClient, Throttle, Tools};
+pub use private::is_private;
 pub use problem::{Errors, Place, Problem};
 pub use schema::schema;
 pub use show::Shown;
@@ -102,6 +104,46 @@ pub struct Agent {
     pub timeouts: Timeouts,
     /// Changes to the request's headers.
     pub headers: HeaderRules,
+    /// Which of several urls a run goes to. Default: the one with the fewest runs.
+    pub balance: Balance,
+    /// How each url is asked whether it works. Default: not at all.
+    pub health: Option<Health>,
+    /// When a url of several is given no more runs; `None` is `"off"`. Default: after 5 failures, for 30 s.
+    pub eject: Option<Eject>,
+    /// Whether [`is_private`] addresses are refused. Default: no.
+    pub deny_private: bool,
+}
+
+/// `balance`: which of several urls a run goes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Balance {
+    /// The one with the fewest runs of this process; among equals each in turn.
+    #[default]
+    LeastRuns,
+    /// Each in turn.
+    RoundRobin,
+    /// The same one for the same `threadId`. What has none goes to the one with the fewest runs.
+    Thread,
+}
+
+/// `health`: how each url is asked whether it works.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Health {
+    /// What is asked for, on the url's host.
+    pub path: PathAndQuery,
+    /// From the end of one check to the next. Default: 10 s.
+    pub every: Duration,
+    /// How long an answer may take. Default: 3 s.
+    pub timeout: Duration,
+}
+
+/// `eject`: when a url of several is given no more runs because those before failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Eject {
+    /// How many failures in a row it takes. Default: 5.
+    pub failures: u32,
+    /// How long it is given no runs. Default: 30 s.
+    pub duration: Duration,
 }
 
 /// `resume`: how an agent is told to go on after an interrupt.

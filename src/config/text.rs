@@ -13,8 +13,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
 pub(super) use names::{DropType, HeaderName, HeaderValue, LogFilter, Name, StripMember};
-pub(super) use network::{Address, AddressOrOff, AgentUrl, Host, Network, RoutePath};
 pub(super) use pattern::{Pattern, Pointer, ToolName};
+pub(super) use network::{Address, AddressOrOff, AgentUrl, HealthPath, Host, Network, RoutePath};
 pub(super) use release::Release;
 pub(super) use units::{Duration, DurationOrOff, Size, Wait};
 
@@ -84,8 +84,8 @@ macro_rules! texts {
 }
 
 texts! {
-    Address AddressOrOff AgentUrl Duration DurationOrOff DropType HeaderName HeaderValue Host LogFilter Name Network
-    Pattern Pointer Release RoutePath Size StripMember ToolName Wait
+    Address AddressOrOff AgentUrl DropType Duration DurationOrOff HeaderName HeaderValue HealthPath Host LogFilter
+    Name Network Pattern Pointer Release RoutePath Size StripMember ToolName Wait
 }
 
 /// The nearest of these names, if it is near enough to have been meant.

@@ -64,8 +64,8 @@ on_error = { truncated = "runerror" }
             "a.toml:10:9: log.level: `inof` is not a level; write off, error, warn, info, debug or trace, or a filter \
              as in \"info,hyper=warn\" (did you mean `info`?)",
             "a.toml:12:12: drain.deadline: `30` has no unit; write \"30s\" for seconds, or ms, m, h",
-            "a.toml:15:1: agents.support.gzip: unknown key; known here: `encoding`, `headers`, `http`, `resume`, `timeouts`, \
-             `url`, `version`",
+            "a.toml:15:1: agents.support.gzip: unknown key; known here: `balance`, `deny_private`, `eject`, `encoding`, \
+             `headers`, `health`, `http`, `resume`, `timeouts`, `url`, `version`",
             "a.toml:16:8: agents.support.http: expected one of \"auto\", 1, 2, \"1\", \"2\", found 3",
             "a.toml:17:24: agents.support.timeouts.connect: this cannot be off; write a duration, as in \"3s\"",
             "a.toml:17:45: agents.support.timeouts.first_event: `60` has no unit; write \"60s\" for seconds, or ms, m, h",
@@ -108,8 +108,8 @@ fn yaml_and_json_problems_have_places_too() {
             "a.yaml:2:9: listen: `8080` is not an address to listen on; write \"127.0.0.1:8080\", or \"0.0.0.0:8080\" \
              to be reached from outside",
             "a.yaml:4:26: agents.a.htp: unknown key; did you mean `http`?",
-            "a.yaml:5:6: agents.b: expected a table of `encoding`, `headers`, `http`, `resume`, `timeouts`, `url`, `version`, \
-             found a string",
+            "a.yaml:5:6: agents.b: expected a table of `balance`, `deny_private`, `eject`, `encoding`, `headers`, `health`, \
+             `http`, `resume`, `timeouts`, `url`, `version`, found a string",
             "a.yaml:9:16: routes[0].keepalive: `5` has no unit; write \"5s\" for seconds, or ms, m, h",
             "a.yaml:10:42: routes[1].limits.frame: `1` has no unit; write \"1B\" for bytes, or KiB, MiB, GiB",
         ],

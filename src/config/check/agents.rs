@@ -6,11 +6,11 @@ use http::HeaderValue;
 
 use super::Context;
 use crate::config::{
-    Agent, AgentHttp, HeaderRules, Resume, Timeouts,
+    Agent, AgentHttp, Balance, Eject, HeaderRules, Health, Resume, Timeouts, is_private,
     problem::{Found, KeyPath, Place},
     show::is_credential,
     text::{HeaderName, Text},
-    written::{self, HeaderText, HttpVersion, Written},
+    written::{self, EjectOrOff, HeaderText, HttpVersion, Written},
 };
 
 /// The name of the agent of a two-line configuration.
@@ -49,6 +49,9 @@ fn checked(
 ) -> Agent {
     let urls = written.url.clone().map(written::OneOrMany::into_vec).unwrap_or_default();
     let timeouts = &written.timeouts;
+    if written.deny_private {
+        deny_private(written, &path.key("url"), found);
+    }
     Agent {
         name: name.to_owned(),
         urls: urls.into_iter().map(|url| url.0).collect(),
@@ -71,6 +74,35 @@ fn checked(
             run: timeouts.run.0,
         },
         headers: headers(&written.headers, &path.key("headers"), context, found),
+        balance: match written.balance {
+            written::Balance::LeastRuns => Balance::LeastRuns,
+            written::Balance::RoundRobin => Balance::RoundRobin,
+            written::Balance::Thread => Balance::Thread,
+        },
+        health: written.health.as_ref().map(|health| Health {
+            path: health.path.0.clone(),
+            every: health.every.0,
+            timeout: health.timeout.0,
+        }),
+        eject: match &written.eject {
+            EjectOrOff::Eject(eject) => Some(Eject { failures: eject.failures.into(), duration: eject.r#for.0 }),
+            EjectOrOff::Off(_) => None,
+        },
+        deny_private: written.deny_private,
+    }
+}
+
+/// A url whose host is an address inside can never be asked; names are judged once they are resolved.
+fn deny_private(written: &written::Agent, path: &KeyPath, found: &mut Found<'_>) {
+    let Some(urls) = &written.url else { return };
+    let is_one = matches!(urls, written::OneOrMany::One(_));
+    for (i, url) in urls.clone().into_vec().iter().enumerate() {
+        let host = url.0.host().unwrap_or_default().trim_matches(['[', ']']);
+        if host.parse().is_ok_and(is_private) {
+            let path = if is_one { path.clone() } else { path.item(i) };
+            let what = format!("`{host}` is an address inside, which deny_private refuses; take one of the two away");
+            found.value(&path, what);
+        }
     }
 }
 

@@ -2,7 +2,10 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use http::{Uri, uri::Authority};
+use http::{
+    Uri,
+    uri::{Authority, PathAndQuery},
+};
 use ipnet::IpNet;
 
 use super::Text;
@@ -30,6 +33,10 @@ pub(in crate::config) struct Host(pub(in crate::config) String);
 /// The path that a route begins with, without a slash at its end except for `/` itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::config) struct RoutePath(pub(in crate::config) String);
+
+/// What an agent is asked for to see whether it works: a path, and a query if need be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::config) struct HealthPath(pub(in crate::config) PathAndQuery);
 
 fn address(text: &str) -> Result<SocketAddr, String> {
     let Err(_) = text.parse::<SocketAddr>() else {
@@ -120,6 +127,26 @@ impl Text for AgentUrl {
 fn url_port(authority: &Authority) -> bool {
     let rest = authority.as_str().get(authority.host().len()..).unwrap_or_default();
     rest.is_empty() || authority.port_u16().is_some_and(|port| port != 0)
+}
+
+impl Text for HealthPath {
+    const FORMAT: &'static str = "health-path";
+    const WHAT: &'static str = "a path";
+    const EXAMPLE: &'static str = "/health";
+
+    fn read(text: &str) -> Result<Self, String> {
+        let wrong = |hint: &str| Err(format!("`{text}` is not a path; {hint}"));
+        match text.parse() {
+            _ if !text.starts_with('/') => wrong("begin it with a slash, as in \"/health\"; the host is the url's"),
+            _ if text.contains('#') => wrong("leave out `#` and what follows, which is never sent"),
+            Ok(path) if text.is_ascii() => Ok(Self(path)),
+            _ => wrong("write other characters as %XX, as a browser would"),
+        }
+    }
+
+    fn write(&self) -> String {
+        self.0.to_string()
+    }
 }
 
 impl Text for Network {

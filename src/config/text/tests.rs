@@ -23,6 +23,7 @@ fn every_example_is_read_and_written() {
         "droppable-event-type",
         "header-name",
         "header-value",
+        "health-path",
         "host",
         "log-filter",
         "name",

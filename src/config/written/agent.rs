@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 use super::{Headers, OneOrMany, route::Encoding};
 use crate::{
     agui::Version,
-    config::text::{AgentUrl, Duration, DurationOrOff, HeaderName, HeaderValue, Release},
+    config::text::{AgentUrl, Duration, DurationOrOff, HeaderName, HeaderValue, HealthPath, Release},
 };
 
 /// `[agents.NAME]`: what answers, at one or more urls.
@@ -32,6 +32,69 @@ pub(in crate::config) struct Agent {
     pub(in crate::config) timeouts: Timeouts,
     /// What is changed in a request's headers before the agent sees them; `remove` comes first.
     pub(in crate::config) headers: HeaderRules,
+    /// Which of several urls a run goes to: "least_runs" is the one with the fewest runs of this gateway,
+    /// "round_robin" each in turn, "thread" the same one for the same `threadId`.
+    pub(in crate::config) balance: Balance,
+    /// How each url is asked whether it works. Without it, none is asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::config) health: Option<Health>,
+    /// When a url of several is given no more runs because those before failed; or "off".
+    pub(in crate::config) eject: EjectOrOff,
+    /// Whether addresses inside (loopback, link-local, private and the like) are refused once the host is resolved.
+    pub(in crate::config) deny_private: bool,
+}
+
+/// `balance`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub(in crate::config) enum Balance {
+    #[default]
+    LeastRuns,
+    RoundRobin,
+    Thread,
+}
+
+/// `health`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(deny_unknown_fields, inline, extend("required" = ["path"]))]
+pub(in crate::config) struct Health {
+    /// What is asked for, on the url's host; any status from 200 to 299 is health.
+    pub(in crate::config) path: HealthPath,
+    /// From the end of one check to the next.
+    pub(in crate::config) every: Duration,
+    /// How long an answer may take.
+    pub(in crate::config) timeout: Duration,
+}
+
+/// `eject`: a table, or "off".
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(inline)]
+pub(in crate::config) enum EjectOrOff {
+    Eject(Eject),
+    Off(Off),
+}
+
+/// The word "off".
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub(in crate::config) enum Off {
+    Off,
+}
+
+/// `eject` as a table.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(deny_unknown_fields, inline)]
+pub(in crate::config) struct Eject {
+    /// How many failures in a row it takes: no connection, a status of 500 to 599, no answer or no first event.
+    #[schemars(range(min = 1, max = 1000))]
+    pub(in crate::config) failures: u16,
+    /// How long it is given no runs; then one more failure is enough, until something succeeds.
+    pub(in crate::config) r#for: Duration,
 }
 
 /// How an agent is told to go on after an interrupt.
@@ -111,7 +174,27 @@ impl Default for Agent {
             encoding: Encoding::default(),
             timeouts: Timeouts::default(),
             headers: HeaderRules::default(),
+            balance: Balance::default(),
+            health: None,
+            eject: EjectOrOff::Eject(Eject::default()),
+            deny_private: false,
         }
+    }
+}
+
+impl Default for Health {
+    fn default() -> Self {
+        Self {
+            path: HealthPath(http::uri::PathAndQuery::from_static("/health")),
+            every: Duration(time::Duration::from_secs(10)),
+            timeout: Duration(time::Duration::from_secs(3)),
+        }
+    }
+}
+
+impl Default for Eject {
+    fn default() -> Self {
+        Self { failures: 5, r#for: Duration(time::Duration::from_secs(30)) }
     }
 }
 
