@@ -12,22 +12,21 @@ use std::{
     time::{Duration, Instant},
 };
 
-use http::{HeaderMap, HeaderValue, Method, Request, Response, Uri, Version, header};
+use http::{HeaderMap, Method, Request, Response, header};
 
 use super::{
     alarm::Alarm,
     drain::{Drain, Registration},
     endpoint::{Endpoint, NoLink},
+    headers,
     link::{Download, Unanswered},
     route,
-    translate::{Reading, translated},
+    source::is_coded,
+    standing::{Running, Standings},
+    translate::{Reading, looked_into, translated},
     upload::{Intake, Progress, Upload},
 };
-use crate::{
-    config,
-    observe::{Attempt, Metrics},
-    wire::Encoding,
-};
+use crate::{config, observe::Attempt, wire::Encoding};
 
 /// How long the body of a request that no url took is read, so that one knows whether it was a run.
 const UNWANTED: Duration = Duration::from_secs(1);
@@ -42,9 +41,7 @@ pub struct Agent {
     /// Whether it has answered with protobuf of 1.0.
     pub speaks_protobuf: Rc<Cell<bool>>,
     endpoints: Vec<Rc<Endpoint>>,
-    /// The `Host` that the configuration sets instead of the url's.
-    own_host: Option<HeaderValue>,
-    turn: Cell<usize>,
+    standings: Arc<Standings>,
 }
 
 /// Why an agent gave no answer.
@@ -96,34 +93,28 @@ pub struct Errand<'a> {
 }
 
 impl Agent {
-    /// An agent with a pool of its own.
-    pub fn new(config: &config::Agent, metrics: &Metrics) -> io::Result<Self> {
-        let endpoints = config
-            .urls
-            .iter()
-            .map(|uri| {
-                let metrics = metrics.endpoint(&config.name, &uri.to_string());
-                Endpoint::new(uri, config.http, config.timeouts.connect, metrics)
-            })
-            .collect::<io::Result<_>>()?;
+    /// An agent with a pool of its own, and what all threads know of it.
+    pub fn new(config: &config::Agent, standings: Arc<Standings>) -> io::Result<Self> {
+        let endpoints = config.urls.iter().enumerate();
+        let endpoints = endpoints.map(|(place, uri)| Endpoint::new(config, uri, standings.at(place)));
+        let endpoints = endpoints.collect::<io::Result<_>>()?;
         Ok(Self {
             name: Arc::from(config.name.as_str()),
             config: config.clone(),
             speaks_protobuf: Rc::default(),
-            own_host: config
-                .headers
-                .set
-                .iter()
-                .rev()
-                .find(|(name, _)| name == header::HOST)
-                .map(|(_, value)| value.clone()),
             endpoints,
-            turn: Cell::new(0),
+            standings,
         })
+    }
+
+    /// Its urls, as configured.
+    pub fn endpoints(&self) -> &[Rc<Endpoint>] {
+        &self.endpoints
     }
 
     /// Lets go of connections that are of no more use.
     pub fn sweep(&self) {
+        self.standings.look(Instant::now());
         for endpoint in &self.endpoints {
             endpoint.sweep();
         }
@@ -133,7 +124,7 @@ impl Agent {
     pub async fn send(&self, errand: Errand<'_>) -> Result<(Response<Download>, Rc<Endpoint>), Failure> {
         let mut patience = Patience::new(&self.config.timeouts, &errand);
         let intake = errand.upload.intake().clone();
-        let out_of_time = Cell::new(false);
+        let out_of_time = Cell::new(None);
         let mut sending = pin!(self.try_each(errand, &out_of_time));
         poll_fn(|cx| {
             if let Poll::Ready(answer) = sending.as_mut().poll(cx) {
@@ -144,7 +135,7 @@ impl Agent {
                 }));
             }
             patience.poll(cx).map(|failure| {
-                out_of_time.set(true);
+                out_of_time.set(Some(failure));
                 Err(failure)
             })
         })
@@ -154,23 +145,22 @@ impl Agent {
     async fn try_each(
         &self,
         errand: Errand<'_>,
-        out_of_time: &Cell<bool>,
+        out_of_time: &Cell<Option<Failure>>,
     ) -> Result<(Response<Download>, Rc<Endpoint>), Failure> {
-        let first = self.turn.get();
-        self.turn.set((first + 1) % self.endpoints.len().max(1));
         let Errand { method, rest, query, mut headers, mut upload, reading, .. } = errand;
         if let Some(reading) = reading {
             upload = translated(upload, &mut headers, &reading).await?;
         }
+        let (thread, upload) = self.thread(&method, &headers, upload).await?;
         let mut request = Request::new(upload);
         *request.method_mut() = method;
         *request.headers_mut() = headers;
         let mut failure = Failure::Unreachable;
-        for turn in 0..self.endpoints.len() {
-            let endpoint = &self.endpoints[(first + turn) % self.endpoints.len()];
-            address(&mut request, endpoint, rest, query, self.own_host.as_ref());
+        let order = self.standings.order(thread.as_deref(), Instant::now());
+        for endpoint in order.into_iter().filter_map(|place| self.endpoints.get(place)) {
+            endpoint.address(&mut request, &route::target(endpoint.uri(), rest, query));
             loop {
-                let mut attempt = Attempted { endpoint, result: Attempt::ClientGone, out_of_time };
+                let mut attempt = Attempted::at(endpoint, out_of_time);
                 let (link, used) = match endpoint.link().await {
                     Ok(link) => link,
                     Err(no) => {
@@ -178,27 +168,28 @@ impl Agent {
                             NoLink::Refused => Failure::Unreachable,
                             NoLink::Timeout => Failure::ConnectTimeout,
                         };
-                        attempt.result = Attempt::Unreachable;
+                        attempt.failed(Attempt::Unreachable);
                         break;
                     }
                 };
                 match link.exchange(request, endpoint).await {
-                    Ok(answer) => {
-                        let stream = answer.headers().get(header::CONTENT_TYPE);
-                        let stream = stream.is_some_and(|value| Encoding::of(value.as_bytes()).is_some());
-                        attempt.result = if stream { Attempt::Stream } else { Attempt::Status };
+                    Ok(mut answer) => {
+                        attempt.answered(&mut answer);
                         return Ok((answer, endpoint.clone()));
                     }
                     Err(Unanswered::Unsent(unsent)) => {
                         request = *unsent;
-                        attempt.result = Attempt::Unreachable;
-                        if !used {
+                        if used {
+                            // It may be closed at any time, which is no fault.
+                            attempt.result = Attempt::Unreachable;
+                        } else {
+                            attempt.failed(Attempt::Unreachable);
                             failure = Failure::Unreachable;
                             break;
                         }
                     }
                     Err(Unanswered::Broken) => {
-                        attempt.result = Attempt::Broken;
+                        attempt.failed(Attempt::Broken);
                         return Err(Failure::Broken);
                     }
                 }
@@ -207,44 +198,74 @@ impl Agent {
         request.into_body().read_on(UNWANTED).await;
         Err(failure)
     }
+
+    /// The thread that the request is of, if the choice of the url depends on that and it may be the input of a run.
+    async fn thread(
+        &self,
+        method: &Method,
+        headers: &HeaderMap,
+        mut upload: Upload,
+    ) -> Result<(Option<String>, Upload), Failure> {
+        if !self.standings.sticks() || !headers::carry_json(method, headers) {
+            return Ok((None, upload));
+        }
+        if let Some(coding) = headers.get(header::CONTENT_ENCODING).filter(|_| is_coded(headers))
+            && upload.intake().thread().is_none()
+        {
+            upload = looked_into(upload, coding).await?;
+        }
+        Ok((upload.thread().await.map_err(|_| Failure::BodyBroken)?, upload))
+    }
 }
 
-/// An attempt at one url, counted with what became of it, also when nobody waits for that any more.
+/// An attempt at one url: counted with what became of it, also when nobody waits for that any more, and a run at that
+/// url for as long.
 struct Attempted<'a> {
     endpoint: &'a Endpoint,
     result: Attempt,
-    out_of_time: &'a Cell<bool>,
+    /// Whether the endpoint has shown that it works, or that it does not.
+    works: Option<bool>,
+    running: Option<Running>,
+    out_of_time: &'a Cell<Option<Failure>>,
+}
+
+impl<'a> Attempted<'a> {
+    fn at(endpoint: &'a Endpoint, out_of_time: &'a Cell<Option<Failure>>) -> Self {
+        let running = Some(endpoint.standing().run());
+        Self { endpoint, result: Attempt::ClientGone, works: None, running, out_of_time }
+    }
+
+    fn failed(&mut self, result: Attempt) {
+        (self.result, self.works) = (result, Some(false));
+    }
+
+    /// The head of the answer is there, and the run counts on until its body is over.
+    fn answered(&mut self, answer: &mut Response<Download>) {
+        let stream = answer.headers().get(header::CONTENT_TYPE);
+        let stream = stream.is_some_and(|value| Encoding::of(value.as_bytes()).is_some());
+        self.result = if stream { Attempt::Stream } else { Attempt::Status };
+        self.works = match answer.status() {
+            status if status.is_server_error() => Some(false),
+            // That is known when its first event is there, or not in time.
+            status if stream && status.is_success() => None,
+            _ => Some(true),
+        };
+        if let Some(running) = self.running.take() {
+            answer.body_mut().counts(running);
+        }
+    }
 }
 
 impl Drop for Attempted<'_> {
     fn drop(&mut self) {
         let unfinished = self.result == Attempt::ClientGone;
-        let result = if unfinished && self.out_of_time.get() { Attempt::Timeout } else { self.result };
-        self.endpoint.attempted(result);
-    }
-}
-
-/// Addresses a request to an endpoint, at its own host unless another was chosen.
-fn address(
-    request: &mut Request<Upload>,
-    endpoint: &Endpoint,
-    rest: &str,
-    query: Option<&str>,
-    own_host: Option<&HeaderValue>,
-) {
-    let host = own_host.unwrap_or(endpoint.host());
-    let mut parts = http::uri::Parts::default();
-    parts.path_and_query = route::target(endpoint.uri(), rest, query).parse().ok();
-    if endpoint.is_http2() {
-        parts.scheme = endpoint.uri().scheme().cloned();
-        parts.authority = host.to_str().ok().and_then(|host| host.parse().ok());
-        *request.version_mut() = Version::HTTP_2;
-        request.headers_mut().remove(header::HOST);
-    } else {
-        request.headers_mut().insert(header::HOST, host.clone());
-    }
-    if let Ok(uri) = Uri::from_parts(parts) {
-        *request.uri_mut() = uri;
+        let out_of_time = self.out_of_time.get().filter(|_| unfinished);
+        self.endpoint.attempted(if out_of_time.is_some() { Attempt::Timeout } else { self.result });
+        match self.works {
+            Some(true) => self.endpoint.standing().succeeded(),
+            None if out_of_time != Some(Failure::FirstEventTimeout) => {}
+            _ => self.endpoint.standing().failed(Instant::now()),
+        }
     }
 }
 

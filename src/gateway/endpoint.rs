@@ -11,13 +11,17 @@ use std::{
     time::{Duration, Instant},
 };
 
-use http::{HeaderValue, Uri};
+use http::{HeaderValue, Request, Uri, Version, header};
 use tokio::net::TcpStream;
 
-use super::link::{self, Http1, Http2, Link};
+use super::{
+    link::{self, Http1, Http2, Link},
+    resolve,
+    standing::Standing,
+};
 use crate::{
-    config::AgentHttp,
-    observe::{Attempt, Connect, EndpointMetrics},
+    config::{self, AgentHttp},
+    observe::{Attempt, Connect},
 };
 
 /// How long a connection is kept for the next request; agents close theirs later than this, mostly.
@@ -36,8 +40,9 @@ pub struct Endpoint {
     port: u16,
     host_header: HeaderValue,
     http: AgentHttp,
+    deny_private: bool,
     connect_limit: Duration,
-    metrics: Arc<EndpointMetrics>,
+    standing: Standing,
     #[allow(clippy::vec_box, reason = "a connection is moved between the pool and its users by its pointer")]
     idle: RefCell<Vec<Box<Http1>>>,
     shared: RefCell<Option<Http2>>,
@@ -53,25 +58,25 @@ pub enum NoLink {
 }
 
 impl Endpoint {
-    /// An endpoint at `uri`, which has an authority, as the configuration makes sure.
-    pub fn new(
-        uri: &Uri,
-        http: AgentHttp,
-        connect_limit: Duration,
-        metrics: Arc<EndpointMetrics>,
-    ) -> io::Result<Rc<Self>> {
+    /// The endpoint of `agent` at `uri`, which has an authority, as the configuration makes sure.
+    pub fn new(agent: &config::Agent, uri: &Uri, standing: Standing) -> io::Result<Rc<Self>> {
         let authority = uri.authority().ok_or_else(|| io::Error::other("an agent's url needs a host"))?;
         let host_header = authority.as_str().rsplit_once('@').map_or(authority.as_str(), |(_, host)| host);
-        metrics.healthy(true);
+        let own_host = agent.headers.set.iter().rev().find(|(name, _)| name == header::HOST);
+        let host_header = match own_host {
+            Some((_, host)) => host.clone(),
+            None => HeaderValue::from_str(host_header).map_err(io::Error::other)?,
+        };
         Ok(Rc::new(Self {
             host: authority.host().trim_matches(['[', ']']).to_owned(),
             port: authority.port_u16().unwrap_or(80),
-            host_header: HeaderValue::from_str(host_header).map_err(io::Error::other)?,
+            host_header,
             label: Arc::from(uri.to_string()),
             uri: uri.clone(),
-            http,
-            connect_limit,
-            metrics,
+            http: agent.http,
+            deny_private: agent.deny_private,
+            connect_limit: agent.timeouts.connect,
+            standing,
             idle: RefCell::default(),
             shared: RefCell::default(),
         }))
@@ -87,9 +92,26 @@ impl Endpoint {
         &self.label
     }
 
-    /// The `Host` that its requests carry.
-    pub fn host(&self) -> &HeaderValue {
-        &self.host_header
+    /// How it stands among the others of its agent.
+    pub fn standing(&self) -> &Standing {
+        &self.standing
+    }
+
+    /// Addresses a request to it, for this path and query, at its own host unless the configuration has chosen another.
+    pub fn address<B>(&self, request: &mut Request<B>, target: &str) {
+        let mut parts = http::uri::Parts::default();
+        parts.path_and_query = target.parse().ok();
+        if self.is_http2() {
+            parts.scheme = self.uri.scheme().cloned();
+            parts.authority = self.host_header.to_str().ok().and_then(|host| host.parse().ok());
+            *request.version_mut() = Version::HTTP_2;
+            request.headers_mut().remove(header::HOST);
+        } else {
+            request.headers_mut().insert(header::HOST, self.host_header.clone());
+        }
+        if let Ok(uri) = Uri::from_parts(parts) {
+            *request.uri_mut() = uri;
+        }
     }
 
     /// Whether requests for it are in HTTP/2, with whole urls.
@@ -108,24 +130,34 @@ impl Endpoint {
             return Ok((Link::Http1(link), true));
         }
         let begun = Instant::now();
-        let link = tokio::time::timeout(self.connect_limit, self.connect()).await;
+        let linking = async { self.speak_over(self.connect().await?).await };
+        let link = tokio::time::timeout(self.connect_limit, linking).await;
         let (result, link) = match link {
             Ok(Ok(link)) => (Connect::Ok, Ok((link, false))),
             Ok(Err(error)) => {
-                tracing::debug!(endpoint = %self.uri, %error, "agent did not take the connection");
+                if error.kind() == io::ErrorKind::PermissionDenied {
+                    tracing::warn!(endpoint = %self.uri, %error, "agent must not be connected to");
+                } else {
+                    tracing::debug!(endpoint = %self.uri, %error, "agent did not take the connection");
+                }
                 let refused = error.kind() == io::ErrorKind::ConnectionRefused;
                 (if refused { Connect::Refused } else { Connect::Error }, Err(NoLink::Refused))
             }
             Err(_) => (Connect::Timeout, Err(NoLink::Timeout)),
         };
-        self.metrics.connect(begun.elapsed(), result);
+        self.standing.metrics().connect(begun.elapsed(), result);
         link
     }
 
-    async fn connect(&self) -> io::Result<Link> {
-        let stream = TcpStream::connect((self.host.as_str(), self.port)).await?;
+    /// A new connection, over which nothing has been said. Nothing limits its time.
+    pub async fn connect(&self) -> io::Result<TcpStream> {
+        let stream = resolve::connect(&self.host, self.port, self.deny_private).await?;
         stream.set_nodelay(true)?;
         keep_alive(&stream)?;
+        Ok(stream)
+    }
+
+    async fn speak_over(&self, stream: TcpStream) -> io::Result<Link> {
         if self.is_http2() {
             let sender = link::http2_over(stream).await.map_err(io::Error::other)?;
             self.shared.replace(Some(sender.clone()));
@@ -159,7 +191,7 @@ impl Endpoint {
 
     /// Counts what became of a request at this url.
     pub fn attempted(&self, result: Attempt) {
-        self.metrics.attempts(result);
+        self.standing.metrics().attempts(result);
     }
 }
 

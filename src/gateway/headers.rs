@@ -3,10 +3,10 @@
 
 use std::net::IpAddr;
 
-use http::{HeaderMap, HeaderName, HeaderValue, Version, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Version, header};
 use ipnet::IpNet;
 
-use crate::config::HeaderRules;
+use crate::{config::HeaderRules, wire::media};
 
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
@@ -43,6 +43,12 @@ pub fn strip_hop_by_hop(headers: &mut HeaderMap) {
     for name in named.iter().chain(&HOP_BY_HOP) {
         headers.remove(name);
     }
+}
+
+/// Whether the body may be the input of a run, by what is said of it.
+pub fn carry_json(method: &Method, headers: &HeaderMap) -> bool {
+    let json = |value: &HeaderValue| media::is_json(value.as_bytes());
+    *method == Method::POST && headers.get(header::CONTENT_TYPE).is_none_or(json)
 }
 
 /// Where a request came from, for those behind the gateway.

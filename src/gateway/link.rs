@@ -23,6 +23,7 @@ use tokio::net::TcpStream;
 use super::{
     endpoint::{Endpoint, PING},
     quiet::Quiet,
+    standing::Running,
     upload::Upload,
     worker::{ALL_STREAMS, Local, MAX_BUFFER, STREAM_WINDOW},
 };
@@ -133,7 +134,7 @@ impl Link {
                 })
                 .await?;
                 let (head, incoming) = answer.into_parts();
-                let mut download = Download { incoming, link: Some((link, home.clone())) };
+                let mut download = Download { incoming, link: Some((link, home.clone())), running: None };
                 if download.incoming.is_end_stream() {
                     poll_fn(|cx| {
                         download.settle(cx);
@@ -148,7 +149,7 @@ impl Link {
                     return Err(Unanswered::Unsent(Box::new(request)));
                 }
                 let answer = sender.try_send_request(request).await.map_err(unanswered)?;
-                Ok(answer.map(|incoming| Download { incoming, link: None }))
+                Ok(answer.map(|incoming| Download { incoming, link: None, running: None }))
             }
         }
     }
@@ -166,11 +167,18 @@ fn unanswered(mut error: TrySendError<Request<Upload>>) -> Unanswered {
 pub struct Download {
     incoming: Incoming,
     link: Option<(Box<Http1>, Rc<Endpoint>)>,
+    running: Option<Running>,
 }
 
 impl Download {
+    /// The run counts at its endpoint until the body is over or dropped.
+    pub fn counts(&mut self, running: Running) {
+        self.running = Some(running).filter(|_| !self.incoming.is_end_stream());
+    }
+
     /// The body is over: the connection goes back to its pool if it can be used again.
     fn settle(&mut self, cx: &mut Context<'_>) {
+        self.running = None;
         if let Some((mut link, home)) = self.link.take()
             && link.is_usable(cx)
         {
@@ -187,13 +195,17 @@ impl Body for Download {
     fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<hyper::Result<Frame<Bytes>>>> {
         let this = self.get_mut();
         let incoming = &mut this.incoming;
-        let Some((link, _)) = &mut this.link else { return Pin::new(incoming).poll_frame(cx) };
-        let Http1 { connection, closed, quiet, .. } = &mut **link;
-        let frame = quiet.drive(cx, |cx| {
-            // What is read here is what the body gives below.
-            *closed = *closed || Pin::new(&mut *connection).poll(cx).is_ready();
-            Pin::new(&mut *incoming).poll_frame(cx)
-        });
+        let frame = match &mut this.link {
+            None => Pin::new(incoming).poll_frame(cx),
+            Some((link, _)) => {
+                let Http1 { connection, closed, quiet, .. } = &mut **link;
+                quiet.drive(cx, |cx| {
+                    // What is read here is what the body gives below.
+                    *closed = *closed || Pin::new(&mut *connection).poll(cx).is_ready();
+                    Pin::new(&mut *incoming).poll_frame(cx)
+                })
+            }
+        };
         // Whoever knows the length of a body does not ask for more once it is there.
         let over = match &frame {
             Poll::Ready(Some(Ok(_))) => this.incoming.is_end_stream(),

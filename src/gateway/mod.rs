@@ -4,22 +4,27 @@
 mod agent;
 mod ahead;
 mod alarm;
+mod balance;
 mod body;
 mod conversions;
 mod drain;
+mod eject;
 mod endpoint;
 mod head;
 mod headers;
+mod health;
 mod link;
 mod listen;
 mod problem;
 mod quiet;
 mod recipe;
+mod resolve;
 mod route;
 mod run;
 mod site;
 mod socket;
 mod source;
+mod standing;
 mod stream;
 mod tally;
 mod timers;
@@ -39,6 +44,7 @@ use std::{
 use tokio::sync::watch;
 
 use crate::{config::Config, observe::Metrics};
+use standing::Standings;
 use worker::{Phase, Worker};
 
 /// A gateway at work.
@@ -60,13 +66,15 @@ pub fn start(config: &Config, metrics: &Metrics) -> io::Result<Running> {
     let sockets = listen::bind(&config.listen, count)?;
     let (phase, receiver) = watch::channel(Phase::Up);
     let config = Arc::new(config.clone());
+    let standings: Arc<[_]> = config.agents.iter().map(|agent| Standings::new(agent, metrics)).collect();
     let mut threads = Vec::with_capacity(count);
     for (n, listeners) in sockets.per_thread.into_iter().enumerate() {
         let (config, metrics, receiver) = (config.clone(), metrics.clone(), receiver.clone());
+        let standings = standings.clone();
         let thread = thread::Builder::new().name(format!("worker-{n}")).spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build_local(Default::default())?;
-            let worker = Worker::new(&config, &metrics)?;
-            runtime.block_on(worker.run(listeners, receiver))
+            let worker = Worker::new(&config, &metrics, &standings)?;
+            runtime.block_on(worker.run(listeners, receiver, n == 0))
         })?;
         threads.push(thread);
     }

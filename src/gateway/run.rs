@@ -3,7 +3,7 @@
 
 use std::{convert::Infallible, rc::Rc, sync::Arc, time::Instant};
 
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Version, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, Version, header};
 use hyper::body::Incoming;
 
 use super::{
@@ -264,7 +264,8 @@ impl Story {
         } else {
             headers::of_stream(&mut head.headers);
         }
-        let parts = self.parts(source, is_run, Some(endpoint.label().clone()), from, to);
+        let mut parts = self.parts(source, is_run, Some(endpoint.label().clone()), from, to);
+        parts.standing = Some(endpoint.standing().clone());
         Response::from_parts(head, Body::stream(EventStream::new(parts)))
     }
 
@@ -306,6 +307,7 @@ impl Story {
         Parts {
             started: self.run_started(agui::Version::npm(34)),
             source,
+            standing: None,
             is_run,
             frame_limit: config.limits.frame,
             agent_encoding: from,
@@ -415,6 +417,5 @@ fn accept(headers: &HeaderMap) -> impl Iterator<Item = &[u8]> {
 
 /// Whether the body may be the input of a run, by what is said of it.
 fn carries_json(request: &Request<Incoming>) -> bool {
-    let json = |value: &HeaderValue| media::is_json(value.as_bytes());
-    *request.method() == Method::POST && request.headers().get(header::CONTENT_TYPE).is_none_or(json)
+    headers::carry_json(request.method(), request.headers())
 }

@@ -20,6 +20,7 @@ use super::{
     drain::{Drain, Registration},
     socket::Line,
     source::Source,
+    standing::Standing,
     tally::Tally,
     timers::{Due, Timers},
 };
@@ -40,6 +41,8 @@ const AHEAD: usize = 256 * 1024;
 pub struct Parts {
     /// The agent's body.
     pub source: Source,
+    /// The endpoint that sends it, to be told of the first event.
+    pub standing: Option<Standing>,
     /// Whether the request's body was the input of a run; else the first event decides.
     pub is_run: bool,
     /// The largest event, in bytes.
@@ -77,6 +80,7 @@ pub struct Parts {
 /// The body of an answer that is an event stream.
 pub struct EventStream {
     source: Option<Source>,
+    standing: Option<Standing>,
     phase: Phase,
     reader: Reader,
     frame_limit: usize,
@@ -137,6 +141,7 @@ impl EventStream {
         };
         let mut stream = Box::new(Self {
             source: Some(parts.source),
+            standing: parts.standing,
             phase: Phase::Undecided(Vec::new()),
             reader,
             frame_limit: parts.frame_limit,
@@ -316,6 +321,13 @@ impl EventStream {
         }
     }
 
+    /// The endpoint has shown that it works.
+    fn began(&mut self) {
+        if let Some(standing) = self.standing.take() {
+            standing.succeeded();
+        }
+    }
+
     fn becomes_a_run(&mut self) {
         self.phase = Phase::Run;
         self.tally.begin();
@@ -325,6 +337,7 @@ impl EventStream {
     }
 
     fn is_foreign(&mut self) {
+        self.began();
         if let Phase::Undecided(held) = std::mem::replace(&mut self.phase, Phase::Foreign) {
             held.into_iter().for_each(|bytes| self.out.push(bytes));
         }
@@ -345,6 +358,7 @@ impl EventStream {
                 return self.tally.dropped(&Dropped { stage: "protobuf", reason, kind: EventKind::Other });
             }
         };
+        self.began();
         self.timers.event(at);
         self.tally.read(&event, at);
         self.tally.lost(losses, event.kind(), Encoding::Protobuf);
@@ -528,7 +542,12 @@ impl EventStream {
             Wake::Drain if !matches!(self.phase, Phase::Run) => return self.foreign_ends(true),
             Wake::Drain => (Code::GatewayShutdown, Outcome::Drained),
             Wake::Limit(Due::Run) => (Code::RunTimeout, Outcome::TimeoutRun),
-            Wake::Limit(Due::FirstEvent) => (Code::FirstEventTimeout, Outcome::TimeoutFirstEvent),
+            Wake::Limit(Due::FirstEvent) => {
+                if let Some(standing) = self.standing.take() {
+                    standing.failed(now);
+                }
+                (Code::FirstEventTimeout, Outcome::TimeoutFirstEvent)
+            }
             Wake::Limit(Due::Idle | Due::Progress) => (Code::IdleTimeout, Outcome::TimeoutIdle),
         };
         self.stop(End::Stopped, Some((code, outcome)), now);

@@ -61,6 +61,20 @@ pub async fn translated(upload: Upload, headers: &mut HeaderMap, reading: &Readi
     Ok(Upload::whole(text.into(), intake))
 }
 
+/// Reads a body whose content coding hides it, so that its [`Intake`](super::upload::Intake) knows what is in it. It goes
+/// on as it came, also where the coding cannot be undone: nobody needs to know.
+///
+/// # Errors
+///
+/// The body did not come whole.
+pub async fn looked_into(upload: Upload, coding: &HeaderValue) -> Result<Upload, Failure> {
+    let (raw, intake) = upload.read().await.map_err(|_| Failure::BodyBroken)?;
+    if let Ok(plain) = decoded(raw.clone(), coding, intake.limit()).await {
+        intake.is_decoded(&plain);
+    }
+    Ok(Upload::whole(raw, intake))
+}
+
 /// The body without its content coding, of at most `limit` bytes.
 async fn decoded(raw: Bytes, coding: &HeaderValue, limit: u64) -> Result<Bytes, Failure> {
     let mut coded = Response::new(Full::new(raw));

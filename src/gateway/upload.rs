@@ -1,9 +1,10 @@
 //! A client's request body comes in, the same bytes go out to the agent, as they come. On the way it is
 //! counted against its limit, and looked at: is it the input of a run, and which? Nothing of it is kept, unless it
-//! is read whole to be translated.
+//! is read whole to be translated, or as far as its thread to choose where it goes.
 
 use std::{
     cell::{Cell, RefCell},
+    collections::VecDeque,
     future::poll_fn,
     pin::Pin,
     rc::Rc,
@@ -145,6 +146,11 @@ impl Intake {
         self.scan.borrow().as_ref().map(InputScan::facts).filter(|facts| facts.is_run_input()).cloned()
     }
 
+    /// The thread that the body names, as far as it was read.
+    pub fn thread(&self) -> Option<String> {
+        self.scan.borrow().as_ref().and_then(|scan| scan.facts().thread_id.as_ref()).map(|id| id.value.clone())
+    }
+
     /// Whether the body is the input of a run, as far as it was read.
     pub fn is_run(&self) -> bool {
         self.scan.borrow().as_ref().is_some_and(|scan| scan.facts().is_run_input())
@@ -165,6 +171,28 @@ impl Intake {
             scan.feed(data);
         }
         Ok(())
+    }
+
+    /// Takes the next frame of the body from the client.
+    fn poll_frame(&self, body: &mut Incoming, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Stopped>>> {
+        let why = match ready!(Pin::new(&mut *body).poll_frame(cx)) {
+            None => {
+                self.complete();
+                return Poll::Ready(None);
+            }
+            Some(Ok(frame)) => match frame.data_ref().map_or(Ok(()), |data| self.took(data)) {
+                Ok(()) => {
+                    if body.is_end_stream() {
+                        self.complete();
+                    }
+                    return Poll::Ready(Some(Ok(frame)));
+                }
+                Err(why) => why,
+            },
+            Some(Err(_)) => Progress::Broken,
+        };
+        self.progress.set(why);
+        Poll::Ready(Some(Err(Stopped)))
     }
 
     fn complete(&self) {
@@ -191,8 +219,8 @@ pub struct Upload {
 
 #[derive(Debug)]
 enum Content {
-    /// As it comes from the client.
-    Passing(Incoming),
+    /// As it comes from the client, after what was read of it before there was anyone to take it.
+    Passing { read: VecDeque<Frame<Bytes>>, rest: Incoming },
     /// It has been read; all of it is here until it is sent.
     Whole(Bytes),
 }
@@ -203,7 +231,7 @@ impl Upload {
         if body.is_end_stream() {
             intake.complete();
         }
-        Self { body: Content::Passing(body), intake }
+        Self { body: Content::Passing { read: VecDeque::new(), rest: body }, intake }
     }
 
     /// A body that has been read.
@@ -221,6 +249,24 @@ impl Upload {
         let intake = self.intake.clone();
         let body = self.collect().await?.to_bytes();
         Ok((body, intake))
+    }
+
+    /// The thread that the body names. For that it is read until one is named, which may be all of it; what was read
+    /// stays here until it is sent, within the body's limit.
+    ///
+    /// # Errors
+    ///
+    /// [`Stopped`]; the [`Intake`] knows why.
+    pub async fn thread(&mut self) -> Result<Option<String>, Stopped> {
+        while let Content::Passing { read, rest } = &mut self.body
+            && self.intake.thread().is_none()
+        {
+            let intake = &self.intake;
+            let Some(frame) = poll_fn(|cx| intake.poll_frame(rest, cx)).await.transpose()? else { break };
+            intake.metrics.held_bytes().add(size(&frame));
+            read.push_back(frame);
+        }
+        Ok(self.intake.thread())
     }
 
     /// What is known of the body.
@@ -245,45 +291,41 @@ impl Body for Upload {
     type Error = Stopped;
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Stopped>>> {
-        let incoming = match &mut self.body {
-            Content::Passing(incoming) => incoming,
+        let Self { body, intake } = &mut *self;
+        match body {
+            Content::Passing { read, rest } => match read.pop_front() {
+                Some(frame) => {
+                    intake.metrics.held_bytes().sub(size(&frame));
+                    Poll::Ready(Some(Ok(frame)))
+                }
+                None => intake.poll_frame(rest, cx),
+            },
             Content::Whole(body) => {
                 let body = std::mem::take(body);
-                self.intake.metrics.held_bytes().sub(body.len());
-                return Poll::Ready((!body.is_empty()).then_some(Ok(Frame::data(body))));
+                intake.metrics.held_bytes().sub(body.len());
+                Poll::Ready((!body.is_empty()).then_some(Ok(Frame::data(body))))
             }
-        };
-        let frame = ready!(Pin::new(incoming).poll_frame(cx));
-        let why = match frame {
-            None => {
-                self.intake.complete();
-                return Poll::Ready(None);
-            }
-            Some(Ok(frame)) => match frame.data_ref().map_or(Ok(()), |data| self.intake.took(data)) {
-                Ok(()) => {
-                    if self.is_end_stream() {
-                        self.intake.complete();
-                    }
-                    return Poll::Ready(Some(Ok(frame)));
-                }
-                Err(why) => why,
-            },
-            Some(Err(_)) => Progress::Broken,
-        };
-        self.intake.progress.set(why);
-        Poll::Ready(Some(Err(Stopped)))
+        }
     }
 
     fn is_end_stream(&self) -> bool {
         match &self.body {
-            Content::Passing(incoming) => incoming.is_end_stream(),
+            Content::Passing { read, rest } => read.is_empty() && rest.is_end_stream(),
             Content::Whole(body) => body.is_empty(),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.body {
-            Content::Passing(incoming) => incoming.size_hint(),
+            Content::Passing { read, rest } => {
+                let (read, rest) = (read.iter().map(size).sum::<usize>() as u64, rest.size_hint());
+                let mut hint = SizeHint::new();
+                hint.set_lower(rest.lower().saturating_add(read));
+                if let Some(upper) = rest.upper() {
+                    hint.set_upper(upper.saturating_add(read));
+                }
+                hint
+            }
             Content::Whole(body) => SizeHint::with_exact(body.len() as u64),
         }
     }
@@ -291,8 +333,17 @@ impl Body for Upload {
 
 impl Drop for Upload {
     fn drop(&mut self) {
-        if let Content::Whole(body) = &self.body {
-            self.intake.metrics.held_bytes().sub(body.len());
+        let held = match &self.body {
+            Content::Passing { read, .. } => read.iter().map(size).sum(),
+            Content::Whole(body) => body.len(),
+        };
+        if held > 0 {
+            self.intake.metrics.held_bytes().sub(held);
         }
     }
+}
+
+/// How many bytes of data a frame holds.
+fn size(frame: &Frame<Bytes>) -> usize {
+    frame.data_ref().map_or(0, Bytes::len)
 }

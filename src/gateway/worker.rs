@@ -1,5 +1,5 @@
 //! One thread of the gateway: connections come in from its own listeners, each is served on this thread to its
-//! end. Threads share nothing but the counters of the metrics.
+//! end. Threads share nothing but the counters of the metrics and the standing of the agents' endpoints.
 
 use std::{
     future::{Future, poll_fn},
@@ -7,6 +7,7 @@ use std::{
     net::TcpListener as StdListener,
     pin::pin,
     rc::Rc,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -22,10 +23,11 @@ use tokio::{
 use super::{
     agent::Agent,
     drain::Drain,
-    endpoint,
+    endpoint, health,
     run::{self, Peer},
     site::Site,
     socket::{ClientSocket, Line},
+    standing::Standings,
 };
 use crate::{config::Config, observe::Metrics};
 
@@ -80,12 +82,13 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// A thread's share of this configuration.
-    pub fn new(config: &Config, metrics: &Metrics) -> io::Result<Rc<Self>> {
+    /// A thread's share of this configuration, with what all threads know of its agents, in their order.
+    pub fn new(config: &Config, metrics: &Metrics, standings: &[Arc<Standings>]) -> io::Result<Rc<Self>> {
         let agents = config
             .agents
             .iter()
-            .map(|agent| Agent::new(agent, metrics).map(Rc::new))
+            .zip(standings)
+            .map(|(agent, standings)| Agent::new(agent, standings.clone()).map(Rc::new))
             .collect::<io::Result<Vec<_>>>()?;
         let mut routes = config.routes.clone();
         super::route::order(&mut routes);
@@ -99,8 +102,14 @@ impl Worker {
         }))
     }
 
-    /// Serves until the process has drained.
-    pub async fn run(self: Rc<Self>, listeners: Vec<StdListener>, mut phase: watch::Receiver<Phase>) -> io::Result<()> {
+    /// Serves until the process has drained. One thread `checks` the agents' endpoints for all.
+    pub async fn run(
+        self: Rc<Self>,
+        listeners: Vec<StdListener>,
+        mut phase: watch::Receiver<Phase>,
+        checks: bool,
+    ) -> io::Result<()> {
+        let _checking = checks.then(|| health::watch(&self.agents));
         for listener in listeners {
             let listener = TcpListener::from_std(listener)?;
             tokio::task::spawn_local(self.clone().accept(listener));

@@ -1,0 +1,115 @@
+//! An endpoint comes in, checks of it go out, one after the other; what they find is told to its standing. One task of
+//! one thread checks for all of them, over connections of its own: so a check says whether new ones are taken.
+
+use std::rc::Rc;
+
+use bytes::Bytes;
+use http::{HeaderValue, Request, StatusCode, header};
+use http_body_util::Empty;
+use hyper::client::conn::{http1, http2};
+use hyper_util::rt::TokioIo;
+use tokio::task::JoinSet;
+
+use super::{agent::Agent, endpoint::Endpoint, worker::Local};
+use crate::config::{self, HeaderRules};
+
+/// So many checks in a row have to fail before an endpoint is given no more runs: one may be lost on the way. One that
+/// succeeds is enough to bring it back.
+const SICK_AFTER: u32 = 2;
+
+/// What the checks of one endpoint have found.
+#[derive(Debug, Default)]
+pub struct Health {
+    /// In a row, up to now.
+    failures: u32,
+}
+
+impl Health {
+    /// Whether it is given no runs. Not before it was checked.
+    pub fn is_sick(&self) -> bool {
+        self.failures >= SICK_AFTER
+    }
+
+    /// A check came to an end; whether that changes anything.
+    pub fn checked(&mut self, works: bool) -> bool {
+        let was_sick = self.is_sick();
+        self.failures = if works { 0 } else { self.failures.saturating_add(1) };
+        self.is_sick() != was_sick
+    }
+}
+
+/// Checks every endpoint of these agents whose configuration asks for it, for as long as the tasks are kept.
+pub fn watch(agents: &[Rc<Agent>]) -> JoinSet<()> {
+    let mut tasks = JoinSet::new();
+    for agent in agents {
+        let Some(health) = &agent.config.health else { continue };
+        for endpoint in agent.endpoints() {
+            let (agent, health, endpoint) = (agent.clone(), health.clone(), endpoint.clone());
+            tasks.spawn_local(async move {
+                loop {
+                    let result = check(&endpoint, &health, &agent.config.headers).await;
+                    endpoint.standing().checked(result);
+                    tokio::time::sleep(health.every).await;
+                }
+            });
+        }
+    }
+    tasks
+}
+
+/// Whether the endpoint works, or why not.
+async fn check(endpoint: &Endpoint, health: &config::Health, headers: &HeaderRules) -> Result<(), String> {
+    match tokio::time::timeout(health.timeout, ask(endpoint, request(endpoint, health, headers))).await {
+        Ok(Ok(status)) if status.is_success() => Ok(()),
+        Ok(Ok(status)) => Err(format!("it answered {status}")),
+        Ok(Err(why)) => Err(why),
+        Err(_) => Err("it did not answer in time".into()),
+    }
+}
+
+fn request(endpoint: &Endpoint, health: &config::Health, headers: &HeaderRules) -> Request<Empty<Bytes>> {
+    const AGENT: HeaderValue = HeaderValue::from_static(concat!("tidegate/", env!("CARGO_PKG_VERSION")));
+    let mut request = Request::new(Empty::new());
+    request.headers_mut().insert(header::USER_AGENT, AGENT);
+    for (name, value) in &headers.set {
+        request.headers_mut().insert(name, value.clone());
+    }
+    endpoint.address(&mut request, health.path.as_str());
+    request
+}
+
+/// The status of the answer. Its body is of no interest, and the connection is closed after it.
+async fn ask(endpoint: &Endpoint, request: Request<Empty<Bytes>>) -> Result<StatusCode, String> {
+    let failed = |error: hyper::Error| format!("it did not answer: {error}");
+    let stream = endpoint.connect().await.map_err(|error| format!("it took no connection: {error}"))?;
+    // Gone with whoever waits for the answer.
+    let mut driving = JoinSet::new();
+    let answer = if endpoint.is_http2() {
+        let (mut sender, connection) = http2::handshake(Local, TokioIo::new(stream)).await.map_err(failed)?;
+        driving.spawn_local(async move { drop(connection.await) });
+        sender.send_request(request).await
+    } else {
+        let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(failed)?;
+        driving.spawn_local(async move { drop(connection.await) });
+        sender.send_request(request).await
+    };
+    answer.map(|answer| answer.status()).map_err(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_failures_in_a_row_make_it_sick_and_one_success_well() {
+        let mut health = Health::default();
+        assert!(!health.is_sick());
+        for works in [true, false, true, false] {
+            assert!(!health.checked(works));
+        }
+        assert!(health.checked(false) && health.is_sick());
+        assert!(!health.checked(false) && health.is_sick());
+        assert!(health.checked(true) && !health.is_sick());
+        assert!(!health.checked(false) && !health.is_sick());
+    }
+}
