@@ -15,6 +15,8 @@ mod codings;
 mod connections;
 #[path = "gateway/drain.rs"]
 mod drain;
+#[path = "gateway/endpoints.rs"]
+mod endpoints;
 #[path = "gateway/ends.rs"]
 mod ends;
 #[path = "gateway/figures.rs"]

@@ -28,6 +28,10 @@ use crate::{
 const KEPT: Duration = Duration::from_secs(55);
 /// How often a peer that is silent is asked whether it is still there.
 pub const PING: Duration = Duration::from_secs(20);
+/// How long a socket may be silent before the system asks whether its peer is still there, every [`PING`].
+const SILENT: Duration = Duration::from_secs(60);
+/// After so many questions without an answer the connection is broken.
+const UNANSWERED: u32 = 3;
 /// How many connections are kept at most, for each url and thread.
 const KEPT_COUNT: usize = 1024;
 
@@ -197,6 +201,23 @@ impl Endpoint {
 
 /// Has the system look after silent connections, so that a peer that vanished is noticed.
 pub fn keep_alive(stream: &TcpStream) -> io::Result<()> {
-    let every = socket2::TcpKeepalive::new().with_time(Duration::from_secs(60)).with_interval(PING);
+    let every = socket2::TcpKeepalive::new().with_time(SILENT).with_interval(PING).with_retries(UNANSWERED);
     socket2::SockRef::from(stream).set_tcp_keepalive(&every)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_peer_that_vanished_is_noticed_within_two_minutes() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let stream = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        keep_alive(&stream).unwrap();
+        let socket = socket2::SockRef::from(&stream);
+        assert!(socket.keepalive().unwrap());
+        let asking = socket.tcp_keepalive_interval().unwrap() * socket.tcp_keepalive_retries().unwrap();
+        assert_eq!(socket.tcp_keepalive_time().unwrap() + asking, Duration::from_secs(120));
+    }
 }
