@@ -16,7 +16,7 @@ use tokio::net::TcpStream;
 
 use super::{
     link::{self, Http1, Http2, Link},
-    resolve,
+    resolve::Host,
     standing::Standing,
 };
 use crate::{
@@ -40,11 +40,9 @@ const KEPT_COUNT: usize = 1024;
 pub struct Endpoint {
     uri: Uri,
     label: Arc<str>,
-    host: String,
-    port: u16,
+    host: Host,
     host_header: HeaderValue,
     http: AgentHttp,
-    deny_private: bool,
     connect_limit: Duration,
     standing: Standing,
     #[allow(clippy::vec_box, reason = "a connection is moved between the pool and its users by its pointer")]
@@ -72,13 +70,15 @@ impl Endpoint {
             None => HeaderValue::from_str(host_header).map_err(io::Error::other)?,
         };
         Ok(Rc::new(Self {
-            host: authority.host().trim_matches(['[', ']']).to_owned(),
-            port: authority.port_u16().unwrap_or(80),
+            host: Host::new(
+                authority.host().trim_matches(['[', ']']),
+                authority.port_u16().unwrap_or(80),
+                agent.deny_private,
+            ),
             host_header,
             label: Arc::from(uri.to_string()),
             uri: uri.clone(),
             http: agent.http,
-            deny_private: agent.deny_private,
             connect_limit: agent.timeouts.connect,
             standing,
             idle: RefCell::default(),
@@ -155,7 +155,7 @@ impl Endpoint {
 
     /// A new connection, over which nothing has been said. Nothing limits its time.
     pub async fn connect(&self) -> io::Result<TcpStream> {
-        let stream = resolve::connect(&self.host, self.port, self.deny_private).await?;
+        let stream = self.host.connect().await?;
         stream.set_nodelay(true)?;
         keep_alive(&stream)?;
         Ok(stream)

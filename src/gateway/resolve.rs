@@ -1,9 +1,18 @@
 //! A host and a port come in, an open socket goes out. A name is resolved anew for every connection, and each of its
 //! addresses is tried in turn; addresses that must not be asked are left out before any of them is.
 
-use std::{io, net::SocketAddr, time::Duration};
+use std::{
+    io,
+    net::{IpAddr, SocketAddr, ToSocketAddrs as _},
+    sync::Arc,
+    time::Duration,
+};
 
-use tokio::{net::TcpStream, task::JoinSet};
+use tokio::{
+    net::TcpStream,
+    sync::Semaphore,
+    task::{JoinSet, spawn_blocking},
+};
 
 use crate::config::is_private;
 
@@ -11,14 +20,46 @@ use crate::config::is_private;
 const HEAD_START: Duration = Duration::from_millis(250);
 /// How many addresses of a name are tried at most.
 const TRIED: usize = 16;
+/// How many lookups of one host a thread does at once. The system's resolver cannot be interrupted: where it hangs, each
+/// lookup holds a thread of the system, also after nobody waits for it. Past this, connections wait for their turn.
+const LOOKUPS: usize = 8;
 
-/// Connects to the first address of this host that takes the connection.
-pub async fn connect(host: &str, port: u16, deny_private: bool) -> io::Result<TcpStream> {
-    let found: Vec<SocketAddr> = tokio::net::lookup_host((host, port)).await?.collect();
-    let addresses = alternating(allowed(host, found, deny_private)?);
-    match addresses.as_slice() {
-        [only] => TcpStream::connect(only).await,
-        _ => first_of(addresses).await,
+/// Where connections go.
+#[derive(Debug)]
+pub struct Host {
+    name: Arc<str>,
+    port: u16,
+    deny_private: bool,
+    lookups: Arc<Semaphore>,
+}
+
+impl Host {
+    /// A name or an address, and whether addresses inside are refused.
+    pub fn new(name: &str, port: u16, deny_private: bool) -> Self {
+        Self { name: name.into(), port, deny_private, lookups: Arc::new(Semaphore::new(LOOKUPS)) }
+    }
+
+    /// Connects to the first of its addresses that takes the connection.
+    pub async fn connect(&self) -> io::Result<TcpStream> {
+        let addresses = alternating(allowed(&self.name, self.lookup().await?, self.deny_private)?);
+        match addresses.as_slice() {
+            [only] => TcpStream::connect(only).await,
+            _ => first_of(addresses).await,
+        }
+    }
+
+    async fn lookup(&self) -> io::Result<Vec<SocketAddr>> {
+        if let Ok(address) = self.name.parse::<IpAddr>() {
+            return Ok(vec![(address, self.port).into()]);
+        }
+        let turn = self.lookups.clone().acquire_owned().await.map_err(io::Error::other)?;
+        let (name, port) = (self.name.clone(), self.port);
+        let found = spawn_blocking(move || {
+            let found = (&*name, port).to_socket_addrs().map(Iterator::collect);
+            drop(turn);
+            found
+        });
+        found.await.map_err(io::Error::other)?
     }
 }
 
@@ -102,6 +143,22 @@ mod tests {
         let error = allowed("x.example", addresses(&["[::1]:1"]), true).unwrap_err();
         assert_eq!(error.to_string(), "`x.example` is ::1, an address inside, which deny_private refuses");
         assert_eq!(allowed("x", Vec::new(), true).unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+
+    #[tokio::test]
+    async fn a_lookup_waits_for_its_turn_and_an_address_needs_none() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let host = Host { lookups: Arc::new(Semaphore::new(0)), ..Host::new("localhost", port, false) };
+        let connecting = tokio::time::timeout(Duration::from_millis(50), host.connect());
+        assert!(connecting.await.is_err());
+        host.lookups.add_permits(1);
+        for _ in 0..3 {
+            host.connect().await.unwrap();
+        }
+        assert_eq!(host.lookups.available_permits(), 1);
+        let host = Host { lookups: Arc::new(Semaphore::new(0)), ..Host::new("127.0.0.1", port, false) };
+        host.connect().await.unwrap();
     }
 
     #[tokio::test]
