@@ -158,7 +158,6 @@ impl Agent {
         let mut failure = Failure::Unreachable;
         let order = self.standings.order(thread.as_deref(), Instant::now());
         for endpoint in order.into_iter().filter_map(|place| self.endpoints.get(place)) {
-            endpoint.address(&mut request, &route::target(endpoint.uri(), rest, query));
             loop {
                 let mut attempt = Attempted::at(endpoint, out_of_time);
                 let (link, used) = match endpoint.link().await {
@@ -172,6 +171,7 @@ impl Agent {
                         break;
                     }
                 };
+                endpoint.address(&mut request, &route::target(endpoint.uri(), rest, query), link.version());
                 match link.exchange(request, endpoint).await {
                     Ok(mut answer) => {
                         attempt.answered(&mut answer);

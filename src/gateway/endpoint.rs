@@ -101,14 +101,15 @@ impl Endpoint {
         &self.standing
     }
 
-    /// Addresses a request to it, for this path and query, at its own host unless the configuration has chosen another.
-    pub fn address<B>(&self, request: &mut Request<B>, target: &str) {
+    /// Addresses a request to it in this version of HTTP, for this path and query, at its own host unless the
+    /// configuration has chosen another.
+    pub fn address<B>(&self, request: &mut Request<B>, target: &str, version: Version) {
         let mut parts = http::uri::Parts::default();
         parts.path_and_query = target.parse().ok();
-        if self.is_http2() {
+        *request.version_mut() = version;
+        if version == Version::HTTP_2 {
             parts.scheme = self.uri.scheme().cloned();
             parts.authority = self.host_header.to_str().ok().and_then(|host| host.parse().ok());
-            *request.version_mut() = Version::HTTP_2;
             request.headers_mut().remove(header::HOST);
         } else {
             request.headers_mut().insert(header::HOST, self.host_header.clone());
@@ -118,8 +119,7 @@ impl Endpoint {
         }
     }
 
-    /// Whether requests for it are in HTTP/2, with whole urls.
-    pub fn is_http2(&self) -> bool {
+    fn is_http2(&self) -> bool {
         self.http == AgentHttp::Two
     }
 
@@ -134,7 +134,10 @@ impl Endpoint {
             return Ok((Link::Http1(link), true));
         }
         let begun = Instant::now();
-        let linking = async { self.speak_over(self.connect().await?).await };
+        let linking = async {
+            let (stream, version) = self.connect().await?;
+            self.speak_over(stream, version).await
+        };
         let link = tokio::time::timeout(self.connect_limit, linking).await;
         let (result, link) = match link {
             Ok(Ok(link)) => (Connect::Ok, Ok((link, false))),
@@ -153,16 +156,16 @@ impl Endpoint {
         link
     }
 
-    /// A new connection, over which nothing has been said. Nothing limits its time.
-    pub async fn connect(&self) -> io::Result<TcpStream> {
+    /// A new connection over which nothing has been said, and the version of HTTP to speak. Nothing limits its time.
+    pub async fn connect(&self) -> io::Result<(TcpStream, Version)> {
         let stream = self.host.connect().await?;
         stream.set_nodelay(true)?;
         keep_alive(&stream)?;
-        Ok(stream)
+        Ok((stream, if self.is_http2() { Version::HTTP_2 } else { Version::HTTP_11 }))
     }
 
-    async fn speak_over(&self, stream: TcpStream) -> io::Result<Link> {
-        if self.is_http2() {
+    async fn speak_over(&self, stream: TcpStream, version: Version) -> io::Result<Link> {
+        if version == Version::HTTP_2 {
             let sender = link::http2_over(stream).await.map_err(io::Error::other)?;
             self.shared.replace(Some(sender.clone()));
             return Ok(Link::Http2(sender));

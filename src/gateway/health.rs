@@ -4,7 +4,7 @@
 use std::rc::Rc;
 
 use bytes::Bytes;
-use http::{HeaderValue, Request, StatusCode, header};
+use http::{HeaderValue, Request, StatusCode, Version, header};
 use http_body_util::Empty;
 use hyper::client::conn::{http1, http2};
 use hyper_util::rt::TokioIo;
@@ -59,7 +59,7 @@ pub fn watch(agents: &[Rc<Agent>]) -> JoinSet<()> {
 
 /// Whether the endpoint works, or why not.
 async fn check(endpoint: &Endpoint, health: &config::Health, headers: &HeaderRules) -> Result<(), String> {
-    match tokio::time::timeout(health.timeout, ask(endpoint, request(endpoint, health, headers))).await {
+    match tokio::time::timeout(health.timeout, ask(endpoint, health, headers)).await {
         Ok(Ok(status)) if status.is_success() => Ok(()),
         Ok(Ok(status)) => Err(format!("it answered {status}")),
         Ok(Err(why)) => Err(why),
@@ -67,24 +67,31 @@ async fn check(endpoint: &Endpoint, health: &config::Health, headers: &HeaderRul
     }
 }
 
-fn request(endpoint: &Endpoint, health: &config::Health, headers: &HeaderRules) -> Request<Empty<Bytes>> {
+fn request(
+    endpoint: &Endpoint,
+    health: &config::Health,
+    headers: &HeaderRules,
+    version: Version,
+) -> Request<Empty<Bytes>> {
     const AGENT: HeaderValue = HeaderValue::from_static(concat!("tidegate/", env!("CARGO_PKG_VERSION")));
     let mut request = Request::new(Empty::new());
     request.headers_mut().insert(header::USER_AGENT, AGENT);
     for (name, value) in &headers.set {
         request.headers_mut().insert(name, value.clone());
     }
-    endpoint.address(&mut request, health.path.as_str());
+    endpoint.address(&mut request, health.path.as_str(), version);
     request
 }
 
 /// The status of the answer. Its body is of no interest, and the connection is closed after it.
-async fn ask(endpoint: &Endpoint, request: Request<Empty<Bytes>>) -> Result<StatusCode, String> {
+async fn ask(endpoint: &Endpoint, health: &config::Health, headers: &HeaderRules) -> Result<StatusCode, String> {
     let failed = |error: hyper::Error| format!("it did not answer: {error}");
-    let stream = endpoint.connect().await.map_err(|error| format!("it took no connection: {error}"))?;
+    let connecting = endpoint.connect().await;
+    let (stream, version) = connecting.map_err(|error| format!("it took no connection: {error}"))?;
+    let request = request(endpoint, health, headers, version);
     // Gone with whoever waits for the answer.
     let mut driving = JoinSet::new();
-    let answer = if endpoint.is_http2() {
+    let answer = if version == Version::HTTP_2 {
         let (mut sender, connection) = http2::handshake(Local, TokioIo::new(stream)).await.map_err(failed)?;
         driving.spawn_local(async move { drop(connection.await) });
         sender.send_request(request).await

@@ -11,7 +11,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use http::{Request, Response};
+use http::{Request, Response, Version};
 use http_body::{Body, Frame, SizeHint};
 use hyper::{
     body::Incoming,
@@ -111,6 +111,14 @@ pub enum Unanswered {
 }
 
 impl Link {
+    /// The version of HTTP on it.
+    pub fn version(&self) -> Version {
+        match self {
+            Self::Http1(_) => Version::HTTP_11,
+            Self::Http2(_) => Version::HTTP_2,
+        }
+    }
+
     /// Sends a request and waits for the head of its answer. Dropping the future cancels the exchange.
     pub async fn exchange(
         self,
