@@ -33,20 +33,20 @@ impl Followed {
 
     /// Applies the patch that is this JSON, valid. The value before and after it may take `limit` bytes together.
     pub(in crate::pipeline) fn apply(&mut self, text: &[u8], limit: usize) -> Verdict {
-        let patch = match patch::read(text) {
+        let patch = match read(text) {
             Ok(patch) => patch,
-            Err(Fault::Beyond) => return Verdict::Unknown,
-            Err(_) => return Verdict::Malformed,
+            Err(verdict) => return verdict,
         };
-        // The current clients leave it out, older ones refuse the whole patch.
-        if patch.contains(&Operation::Unknown) {
-            return Verdict::Unknown;
-        }
         match self.0.apply(&patch, false, limit) {
             Ok(_) => Verdict::Applies,
             Err(Fault::Mismatch) => Verdict::Fails,
             Err(_) => Verdict::Unknown,
         }
+    }
+
+    /// What can be said of a patch to a value that is not known.
+    pub(in crate::pipeline) fn blind(text: &[u8]) -> Verdict {
+        read(text).err().unwrap_or(Verdict::Unknown)
     }
 
     /// Whether it is an object.
@@ -61,5 +61,15 @@ impl Followed {
     /// The bytes it takes.
     pub(in crate::pipeline) fn held(&self) -> usize {
         self.0.held()
+    }
+}
+
+fn read(text: &[u8]) -> Result<Vec<Operation>, Verdict> {
+    match patch::read(text) {
+        // The current clients leave an unknown operation out, older ones refuse the whole patch.
+        Ok(patch) if patch.contains(&Operation::Unknown) => Err(Verdict::Unknown),
+        Ok(patch) => Ok(patch),
+        Err(Fault::Beyond) => Err(Verdict::Unknown),
+        Err(_) => Err(Verdict::Malformed),
     }
 }

@@ -212,10 +212,8 @@ impl Throttle {
     /// A snapshot or a delta of the state or of an activity.
     fn change(&mut self, event: Event, at: Instant, out: &mut Out<'_>) {
         let kind = event.kind();
+        // What replaced it would not close the same.
         let closes = !self.follow.is_idle() && self.follow.event(&event);
-        if closes {
-            self.clear(at, out);
-        }
         let text = event.text().clone();
         let Some(change) = Change::read(kind, &text).filter(|_| !event.is_named_error()) else {
             self.tracked.lose(kind);
@@ -223,7 +221,7 @@ impl Throttle {
         };
         let verdict = self.tracked.follow(kind, &change);
         let raw_event = change.raw_event && self.policy.keep_raw_event;
-        if verdict == Verdict::Malformed || raw_event || change.says_more {
+        if closes || verdict == Verdict::Malformed || raw_event || change.says_more {
             return self.barrier(event, at, out);
         }
         let snapshot = matches!(kind, EventKind::StateSnapshot | EventKind::ActivitySnapshot);

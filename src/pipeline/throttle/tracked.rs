@@ -35,7 +35,7 @@ impl Tracked {
                 Verdict::Applies
             }
             EventKind::StateDelta => {
-                let Some(state) = &mut self.state else { return Verdict::Unknown };
+                let Some(state) = &mut self.state else { return Followed::blind(change.value) };
                 let verdict = state.apply(change.value, self.limit);
                 if verdict == Verdict::Unknown || verdict == Verdict::Malformed {
                     self.state = None;
@@ -60,7 +60,7 @@ impl Tracked {
     fn activity(&mut self, id: &str, patch: &[u8]) -> Verdict {
         let all = self.activities();
         let Some((_, content)) = self.activities.iter_mut().find(|(other, _)| **other == *id) else {
-            return Verdict::Unknown;
+            return Followed::blind(patch);
         };
         let limit = self.limit.saturating_sub(all).saturating_add(content.held());
         let mut verdict = content.apply(patch, limit);

@@ -38,6 +38,7 @@ const BARRIERS: &[&str] = &[
     r#"{"type":"TEXT_MESSAGE_CHUNK","delta":"x"}"#,
     r#"{"type":"STATE_SNAPSHOT"}"#,
     r#"{"type":"STATE_DELTA","delta":{}}"#,
+    r#"{"type":"STATE_DELTA","delta":[{"op":"remove"}]}"#,
     r#"{"type":"STATE_DELTA","delta":[],"metadata":{}}"#,
     r#"{"type":"ACTIVITY_SNAPSHOT","messageId":"a","activityType":"t","content":[]}"#,
     r#"{"type":"ACTIVITY_SNAPSHOT","messageId":"a","activityType":"t","content":{},"replace":0}"#,

@@ -141,7 +141,7 @@ fn any_policy() -> impl Strategy<Value = Policy> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
     fn a_client_has_the_same_at_every_barrier(policy in any_policy(), steps in prop::collection::vec(any_step(), 0..60)) {

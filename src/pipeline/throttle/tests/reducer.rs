@@ -85,7 +85,14 @@ impl Client {
             }
             EventKind::MessagesSnapshot => self.has.activities.clear(),
             kind if kind.as_str().ends_with("_START") || kind.as_str().ends_with("_END") => {
-                self.has.order.push(String::from_utf8(event.text().to_vec()).unwrap());
+                let bare = event.without(|member| member.is("rawEvent") || member.is("metadata"));
+                let bare = bare.unwrap_or_else(|| event.clone());
+                self.has.order.push(String::from_utf8(bare.text().to_vec()).unwrap());
+                let name = if kind.as_str().starts_with("TOOL") { "toolCallId" } else { "messageId" };
+                if let Some(metadata) = event.member("metadata") {
+                    let id = item(event, name)?;
+                    merge(&mut self.has.items.entry(id).or_default().1, metadata);
+                }
             }
             _ => {}
         }
@@ -93,16 +100,26 @@ impl Client {
     }
 
     fn delta(&mut self, event: &Event, id: &str) -> Option<()> {
-        let id = format!("{} {}", event.kind().as_str(), event.string(id)?);
+        let id = item(event, id)?;
         serde_json::from_slice::<serde::de::IgnoredAny>(event.text()).ok()?;
         let delta = std::str::from_utf8(event.member("delta")?).unwrap().strip_prefix('"')?.strip_suffix('"')?;
         let (text, metadata) = self.has.items.entry(id).or_default();
         text.push_str(delta);
-        for member in Members::of(event.member("metadata").unwrap_or(b"{}")) {
-            let value = String::from_utf8(member.value.to_vec()).unwrap();
-            metadata.insert(member.name().unwrap().into_owned(), value);
-        }
+        merge(metadata, event.member("metadata").unwrap_or(b"{}"));
         Some(())
+    }
+}
+
+/// The item that an event is about, by this member of it.
+fn item(event: &Event, name: &str) -> Option<String> {
+    let (kind, _) = event.kind().as_str().rsplit_once('_')?;
+    Some(format!("{kind} {}", event.string(name)?))
+}
+
+fn merge(into: &mut BTreeMap<String, String>, metadata: &[u8]) {
+    for member in Members::of(metadata) {
+        let value = String::from_utf8(member.value.to_vec()).unwrap();
+        into.insert(member.name().unwrap().into_owned(), value);
     }
 }
 
