@@ -2,13 +2,19 @@
 //! through and encoded again. The first line is the same without any stage.
 #![allow(missing_docs, clippy::unwrap_used)]
 
-use std::{hint::black_box, time::Instant};
+use std::{
+    hint::black_box,
+    time::{Duration, Instant},
+};
 
 use bytes::Bytes;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use tidegate::{
     agui::Version,
-    pipeline::{Peers, Recipe, Sink, guard, state},
+    pipeline::{
+        Peers, Recipe, Sink, guard, state,
+        throttle::{self, SlowClient},
+    },
     wire::{Batch, Item, Reader, Writer, sse},
 };
 
@@ -40,6 +46,15 @@ fn stages(criterion: &mut Criterion) {
         state: Some(state::Policy { compact: false, on_mismatch: state::OnMismatch::Forward, limit: 8 << 20 }),
         ..Recipe::default()
     };
+    let throttle = |every, slow_client| throttle::Policy {
+        every: Duration::from_millis(every),
+        max_chars: 4096,
+        slow_client,
+        keep_raw_event: false,
+        limit: 1 << 20,
+    };
+    let merging = Recipe { throttle: Some(throttle(33, SlowClient::Wait)), ..Recipe::default() };
+    let waiting = Recipe { throttle: Some(throttle(0, SlowClient::Merge)), ..Recipe::default() };
     let version = |name| Version::released(name).unwrap();
     let between = |client, agent| Peers { client: version(client), agent: version(agent), ..Peers::default() };
     let mut group = criterion.benchmark_group("stages");
@@ -52,6 +67,8 @@ fn stages(criterion: &mut Criterion) {
         ("client 0.0.39", &plain, between("0.0.39", "1.1")),
         ("agent 0.0.44", &plain, between("1.1", "0.0.44")),
         ("the defaults, client 0.0.47, agent 0.0.44", &watching, between("0.0.47", "0.0.44")),
+        ("throttle, all in one window", &merging, between("1.1", "1.1")),
+        ("throttle, no window", &waiting, between("1.1", "1.1")),
         ("repair", &Recipe { guard: guard::Mode::Repair, ..Recipe::default() }, between("1.1", "1.1")),
     ] {
         group.bench_function(name, |bencher| {
@@ -70,7 +87,7 @@ fn stages(criterion: &mut Criterion) {
                         let _ = writer.event(&event, &mut out);
                     }
                 }
-                assert_eq!(out.len(), text.len());
+                assert!(recipe.throttle.is_some() || out.len() == text.len());
                 out
             });
         });

@@ -17,8 +17,8 @@ pub(super) struct Change<'a> {
     pub(super) end: usize,
     /// The activity, if it is one's.
     pub(super) id: Option<Cow<'a, str>>,
-    /// Whether it is a snapshot that leaves what is there alone.
-    pub(super) yields: bool,
+    /// Whether it is a snapshot of which nothing before it matters. Others leave what is there alone.
+    pub(super) replaces: bool,
     /// Whether it carries what it was made from.
     pub(super) raw_event: bool,
     /// Whether it says anything that would be lost if it were replaced or merged.
@@ -41,12 +41,19 @@ impl<'a> Change<'a> {
     /// The change in this text; `None` if it is no valid JSON, lacks what it needs, has a member twice or one of another
     /// kind than the protocol's.
     pub(super) fn read(kind: EventKind, text: &'a [u8]) -> Option<Self> {
-        serde_json::from_slice::<IgnoredAny>(text).ok()?;
+        serde_json::from_str::<IgnoredAny>(std::str::from_utf8(text).ok()?).ok()?;
         let activity = matches!(kind, EventKind::ActivitySnapshot | EventKind::ActivityDelta);
         let (value_name, bracket) = value_of(kind);
-        let mut change =
-            Self { value: &[], end: 0, id: None, yields: false, raw_event: false, says_more: false, same: Vec::new() };
-        let (mut typed, mut timed, mut tagged, mut classed, mut replaces) = (false, false, false, false, false);
+        let mut change = Self {
+            value: &[],
+            end: 0,
+            id: None,
+            replaces: matches!(kind, EventKind::StateSnapshot | EventKind::ActivitySnapshot),
+            raw_event: false,
+            says_more: false,
+            same: Vec::new(),
+        };
+        let (mut typed, mut timed, mut tagged, mut classed, mut told) = (false, false, false, false, false);
         for member in Members::of(text) {
             let name = member.name()?;
             let again = match &*name {
@@ -68,12 +75,12 @@ impl<'a> Change<'a> {
                 }
                 "messageId" if activity => change.id.replace(word(member.value)?).is_some(),
                 "replace" if kind == EventKind::ActivitySnapshot => {
-                    change.yields = match member.value {
-                        b"true" => false,
-                        b"false" => true,
+                    change.replaces = match member.value {
+                        b"true" => true,
+                        b"false" => false,
                         _ => return None,
                     };
-                    std::mem::replace(&mut replaces, true)
+                    std::mem::replace(&mut told, true)
                 }
                 name if name == value_name => {
                     let again = change.end > 0;

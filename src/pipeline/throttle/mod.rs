@@ -14,6 +14,7 @@ mod changes;
 mod delta;
 mod follow;
 mod grown;
+mod hold;
 mod piece;
 mod queue;
 #[cfg(test)]
@@ -26,13 +27,11 @@ use std::time::{Duration, Instant};
 
 use self::{
     change::Change,
-    changes::{Changes, Fate},
-    delta::Delta,
     follow::{Follow, Turn},
+    hold::Hold,
     piece::{Piece, Shape},
-    queue::{Body, Entry, Queue},
     tracked::Tracked,
-    window::{Key, Place, Windows},
+    window::Key,
 };
 use super::{End, Out, Stage, state::Verdict};
 use crate::agui::{Event, EventKind, Kinds};
@@ -75,10 +74,7 @@ impl Policy {
 #[derive(Debug)]
 pub struct Throttle {
     policy: Policy,
-    /// Whether the client is slow, and the policy is to merge then.
-    slow: bool,
-    windows: Windows,
-    queue: Queue,
+    hold: Hold,
     follow: Follow,
     tracked: Tracked,
 }
@@ -86,127 +82,57 @@ pub struct Throttle {
 impl Throttle {
     /// A stage for one stream.
     pub fn new(policy: Policy) -> Self {
-        Self {
-            policy,
-            slow: false,
-            windows: Windows::default(),
-            queue: Queue::default(),
-            follow: Follow::default(),
-            tracked: Tracked::within(policy.limit),
-        }
-    }
-
-    /// Whether everything goes straight through.
-    fn is_off(&self) -> bool {
-        self.policy.every.is_zero() && !self.slow
-    }
-
-    /// Sends what is held and closes all windows.
-    fn clear(&mut self, at: Instant, out: &mut Out<'_>) {
-        if !self.queue.is_empty() {
-            for entry in self.queue.take_all() {
-                send(entry, at, out);
-            }
-        }
-        self.windows.clear();
+        let tracked = Tracked::within(policy.limit);
+        Self { policy, hold: Hold::new(policy), follow: Follow::default(), tracked }
     }
 
     fn barrier(&mut self, event: Event, at: Instant, out: &mut Out<'_>) {
-        self.clear(at, out);
+        self.hold.clear(at, out);
         out.send(event, at);
     }
 
     /// A delta of text, reasoning or a tool call.
     fn delta(&mut self, shape: &'static Shape, event: Event, at: Instant, out: &mut Out<'_>) {
-        if self.is_off() && !shape.chunk && self.follow.is_idle() {
+        let off = self.policy.every.is_zero() && !self.hold.slow;
+        if off && !shape.chunk && self.follow.is_idle() {
             return out.send(event, at);
         }
         let text = event.text().clone();
         let piece = Piece::read(shape, &text);
-        if !shape.chunk {
-            if !self.follow.is_idle() && self.follow.event(&event) {
-                self.clear(at, out);
-            }
-        } else if let Some(piece) = &piece
-            && let Turn::Opens(lane) = self.follow.turn(shape, piece)
-        {
-            self.clear(at, out);
-            self.follow.open(lane, shape, piece);
-        } else if piece.is_none() {
-            self.follow.close_all();
+        if shape.chunk {
+            self.chunk(shape, piece.as_ref(), at, out);
+        } else if !self.follow.is_idle() && self.follow.event(&event) {
+            self.hold.clear(at, out);
         }
         let mergeable = |piece: &Piece<'_>| {
             let raw_event = piece.raw_event && self.policy.keep_raw_event;
             !raw_event && piece.end.is_some() && !event.is_named_error()
         };
         let Some(piece) = piece.filter(mergeable) else { return self.barrier(event, at, out) };
+        let id = piece.id.clone();
+        let tag = piece.tag.clone();
         let (owner, id) = match shape.chunk {
-            false => (piece.tag.as_deref(), piece.id.as_deref()),
+            false => (tag.as_deref(), id.as_deref()),
             true => match self.follow.turn(shape, &piece) {
                 Turn::Continues(owner, id) => (owner, Some(id)),
                 _ => return self.barrier(event, at, out),
             },
         };
-        let key = Key { kind: event.kind(), owner, id };
-        let item = match self.windows.find(key) {
-            Place::At(item) => item,
-            Place::New => self.windows.add(key, at),
-            Place::Barred => {
-                for entry in self.queue.take_all() {
-                    send(entry, at, out);
-                }
-                self.windows.clear();
-                match self.windows.find(key) {
-                    Place::New => self.windows.add(key, at),
-                    _ => return out.send(event, at),
-                }
-            }
-        };
-        let place = self.queue.place(item);
-        let Some(place) = place else { return self.first(item, event, piece, at, out) };
-        let merged = self.queue.change(place, |body| match body {
-            Body::Delta(delta) if delta.takes(&piece, &text) => {
-                let before = delta.held();
-                delta.push(&piece);
-                let chars = if delta.half { 0 } else { delta.chars };
-                Some((chars, text.len().saturating_sub(delta.held() - before)))
-            }
-            _ => None,
-        });
-        let Some((chars, saved)) = merged.flatten() else {
-            // It leaves at once, as behind a barrier: it has its window anew.
-            let kind = event.kind();
-            let (owner, id) = (owner.map(str::to_owned), id.map(str::to_owned));
-            self.clear(at, out);
-            let item = self.windows.add(Key { kind, owner: owner.as_deref(), id: id.as_deref() }, at);
-            return self.first(item, event, piece, at, out);
-        };
-        out.merged(event.kind(), saved);
-        let blank = self.windows.get(item).is_some_and(|window| window.blank);
-        let early = chars >= self.policy.max_chars || (blank && chars > 0);
-        if !self.slow && (early || self.due(place).is_some_and(|due| due <= at)) {
-            self.flush(place, at, out);
-        }
-        self.bound(at, out);
+        self.hold.delta(Key { kind: event.kind(), owner, id }, event, piece, at, out);
     }
 
-    /// A delta of an item of which nothing is held.
-    fn first(&mut self, item: usize, event: Event, piece: Piece<'_>, at: Instant, out: &mut Out<'_>) {
-        let every = self.policy.every;
-        let Some(window) = self.windows.get_mut(item) else { return out.send(event, at) };
-        let open = window.due <= at || (window.blank && !piece.is_empty());
-        let early = piece.measure.chars >= self.policy.max_chars;
-        let cut = piece.measure.half && !every.is_zero();
-        if !self.slow && !cut && (open || early) {
-            window.due = at + every;
-            window.blank = piece.is_empty();
-            return out.send(event, at);
+    /// What a chunk opens and closes. Behind one that is out of place nothing is taken for certain.
+    fn chunk(&mut self, shape: &'static Shape, piece: Option<&Piece<'_>>, at: Instant, out: &mut Out<'_>) {
+        match piece.map(|piece| (piece, self.follow.turn(shape, piece))) {
+            Some((_, Turn::Continues(..))) => {}
+            Some((piece, Turn::Opens(lane))) => {
+                self.hold.clear(at, out);
+                self.follow.open(lane, shape, piece);
+            }
+            Some((_, Turn::Odd)) | None => {
+                self.follow.close_all();
+            }
         }
-        if open {
-            window.due = at;
-        }
-        self.queue.push(Entry { item: Some(item), body: Body::Delta(Delta::of(&event, piece)), since: at });
-        self.bound(at, out);
     }
 
     /// A snapshot or a delta of the state or of an activity.
@@ -224,116 +150,16 @@ impl Throttle {
         if closes || verdict == Verdict::Malformed || raw_event || change.says_more {
             return self.barrier(event, at, out);
         }
-        let snapshot = matches!(kind, EventKind::StateSnapshot | EventKind::ActivitySnapshot);
-        // The snapshots and the deltas of one value are kept in one place.
-        let of_state = matches!(kind, EventKind::StateSnapshot | EventKind::StateDelta);
-        let key_kind = if of_state { EventKind::StateSnapshot } else { EventKind::ActivitySnapshot };
-        let key = Key { kind: key_kind, owner: None, id: change.id.as_deref() };
-        let item = match self.windows.find(key) {
-            Place::At(item) => item,
-            Place::New => self.windows.add(key, at),
-            Place::Barred => {
-                self.clear(at, out);
-                match self.windows.find(key) {
-                    Place::New => self.windows.add(key, at),
-                    _ => return out.send(event, at),
-                }
-            }
+        // The snapshots and the deltas of one value are one item.
+        let (item, patch) = match kind {
+            EventKind::StateSnapshot => (EventKind::StateSnapshot, false),
+            EventKind::StateDelta => (EventKind::StateSnapshot, true),
+            EventKind::ActivitySnapshot => (EventKind::ActivitySnapshot, false),
+            _ => (EventKind::ActivitySnapshot, true),
         };
-        let place = self.queue.place(item);
-        let Some(window) = self.windows.get_mut(item) else { return out.send(event, at) };
-        if place.is_none() && window.due <= at {
-            if !self.slow {
-                window.due = at + self.policy.every;
-                return out.send(event, at);
-            }
-            window.due = at;
-        }
-        let place = place.unwrap_or_else(|| {
-            self.queue.push(Entry { item: Some(item), body: Body::Changes(Changes::default()), since: at });
-            self.queue.iter().count() - 1
-        });
-        let replaces = snapshot && !change.yields;
-        let applies = verdict == Verdict::Applies && !snapshot;
-        self.queue.change(place, |body| {
-            let Body::Changes(changes) = body else { return };
-            if replaces {
-                for (event, lost) in changes.replaced() {
-                    out.merged(event.kind(), event.size());
-                    lose(lost, event.kind(), out);
-                }
-            }
-            if let Fate::Merged(saved) = changes.push(&event, change, applies, at) {
-                out.merged(kind, saved);
-            }
-        });
-        if !self.slow && self.due(place).is_some_and(|due| due <= at) {
-            self.flush(place, at, out);
-        }
-        self.bound(at, out);
-    }
-
-    /// An event that nothing is made of: it keeps its place, and hinders none.
-    fn raw(&mut self, event: Event, at: Instant, out: &mut Out<'_>) {
-        if self.queue.is_empty() {
-            return out.send(event, at);
-        }
-        self.queue.push(Entry { item: None, body: Body::Raw(grown::copied(&event)), since: at });
-        self.bound(at, out);
-    }
-
-    /// When what stands at this place has to leave: at the end of its window, or a window later if half a character would
-    /// leave otherwise.
-    fn due(&self, place: usize) -> Option<Instant> {
-        self.due_of(self.queue.get(place)?)
-    }
-
-    fn due_of(&self, entry: &Entry) -> Option<Instant> {
-        let window = self.windows.get(entry.item?)?;
-        Some(if entry.is_cut() { window.due + self.policy.every } else { window.due })
-    }
-
-    /// Sends what stands at this place, and what was only waiting for it.
-    fn flush(&mut self, place: usize, at: Instant, out: &mut Out<'_>) {
-        if let Some(entry) = self.queue.take(place) {
-            self.begin(&entry, at);
-            send(entry, at, out);
-        }
-        if place == 0 {
-            for entry in self.queue.take_first(self.queue.loose()) {
-                send(entry, at, out);
-            }
-        }
-    }
-
-    /// Begins the window of an entry that leaves.
-    fn begin(&mut self, entry: &Entry, at: Instant) {
-        if let Some(window) = entry.item.and_then(|item| self.windows.get_mut(item)) {
-            window.due = at + self.policy.every;
-            window.blank = matches!(&entry.body, Body::Delta(delta) if delta.chars == 0);
-        }
-    }
-
-    /// Sends what is due.
-    fn flush_due(&mut self, at: Instant, out: &mut Out<'_>) {
-        let mut place = 0;
-        while let Some(entry) = self.queue.get(place) {
-            if self.due_of(entry).is_some_and(|due| due <= at) {
-                self.flush(place, at, out);
-            } else {
-                place += 1;
-            }
-        }
-    }
-
-    /// Sends everything if it is too much.
-    fn bound(&mut self, at: Instant, out: &mut Out<'_>) {
-        if self.queue.bytes() > self.policy.limit {
-            for entry in self.queue.take_all() {
-                self.begin(&entry, at);
-                send(entry, at, out);
-            }
-        }
+        let id = change.id.clone();
+        let key = Key { kind: item, owner: None, id: id.as_deref() };
+        self.hold.change(key, event, change, patch && verdict == Verdict::Applies, at, out);
     }
 }
 
@@ -345,7 +171,7 @@ impl Stage for Throttle {
     fn event(&mut self, event: Event, at: Instant, out: &mut Out<'_>) {
         let kind = event.kind();
         match kind {
-            EventKind::Raw => self.raw(event, at, out),
+            EventKind::Raw => self.hold.loose(event, at, out),
             EventKind::StateSnapshot
             | EventKind::StateDelta
             | EventKind::ActivitySnapshot
@@ -364,61 +190,24 @@ impl Stage for Throttle {
     }
 
     fn deadline(&self) -> Option<Instant> {
-        if self.slow || self.queue.is_empty() {
-            return None;
-        }
-        self.queue.iter().filter_map(|entry| self.due_of(entry)).min()
+        self.hold.deadline()
     }
 
     fn wake(&mut self, at: Instant, out: &mut Out<'_>) {
-        if !self.slow {
-            self.flush_due(at, out);
-        }
+        self.hold.wake(at, out);
     }
 
     fn slow(&mut self, slow: bool, at: Instant, out: &mut Out<'_>) {
-        self.slow = slow && self.policy.slow_client == SlowClient::Merge;
-        if !self.slow {
-            self.flush_due(at, out);
-        }
+        self.hold.slow = slow && self.policy.slow_client == SlowClient::Merge;
+        self.hold.wake(at, out);
     }
 
     fn end(&mut self, _how: End, at: Instant, out: &mut Out<'_>) {
-        self.clear(at, out);
+        self.hold.clear(at, out);
         self.follow.close_all();
     }
 
     fn held(&self) -> usize {
-        self.queue.bytes() + self.windows.held() + self.follow.held() + self.tracked.held()
-    }
-}
-
-/// Sends what was held.
-fn send(entry: Entry, at: Instant, out: &mut Out<'_>) {
-    match entry.body {
-        Body::Delta(delta) => {
-            let (event, lost) = delta.finish();
-            lose(lost, event.kind(), out);
-            out.waited(at.saturating_duration_since(entry.since));
-            out.send(event, at);
-        }
-        Body::Changes(changes) => {
-            for (event, since, lost) in changes.finish() {
-                lose(lost, event.kind(), out);
-                out.waited(at.saturating_duration_since(since));
-                out.send(event, at);
-            }
-        }
-        Body::Raw(event) => {
-            out.waited(at.saturating_duration_since(entry.since));
-            out.send(event, at);
-        }
-    }
-}
-
-/// Names the origins that were merged away.
-fn lose(count: usize, kind: EventKind, out: &mut Out<'_>) {
-    for _ in 0..count {
-        out.dropped("throttle", "raw_event", kind);
+        self.hold.held() + self.follow.held() + self.tracked.held()
     }
 }

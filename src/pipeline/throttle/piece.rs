@@ -112,7 +112,8 @@ impl<'a> Piece<'a> {
         let named = shape.chunk || shape.item.is_none() || piece.id.is_some();
         // What is copied without being looked at must be valid too.
         let plain = piece.metadata.is_none() && !piece.raw_event && piece.others.is_empty();
-        let valid = plain || serde_json::from_slice::<IgnoredAny>(text).is_ok();
+        let valid =
+            plain || std::str::from_utf8(text).is_ok_and(|text| serde_json::from_str::<IgnoredAny>(text).is_ok());
         (complete && named && valid).then_some(piece)
     }
 

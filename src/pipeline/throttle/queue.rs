@@ -73,9 +73,11 @@ impl Queue {
         self.list.get(place)
     }
 
-    pub(super) fn push(&mut self, entry: Entry) {
+    /// Puts this last, and says at which place that is.
+    pub(super) fn push(&mut self, entry: Entry) -> usize {
         self.bytes += entry.held();
         self.list.push(entry);
+        self.list.len() - 1
     }
 
     /// Changes what stands at this place.
@@ -96,14 +98,13 @@ impl Queue {
         })
     }
 
-    /// How many events at the front belong to no item.
-    pub(super) fn loose(&self) -> usize {
-        self.list.iter().take_while(|entry| entry.item.is_none()).count()
-    }
-
-    /// Takes the first `count`.
-    pub(super) fn take_first(&mut self, count: usize) -> Vec<Entry> {
-        let rest = self.list.split_off(count.min(self.list.len()));
+    /// Takes what stands first and is of no item.
+    pub(super) fn take_loose(&mut self) -> Vec<Entry> {
+        let count = self.list.iter().take_while(|entry| entry.item.is_none()).count();
+        if count == 0 {
+            return Vec::new();
+        }
+        let rest = self.list.split_off(count);
         let first = std::mem::replace(&mut self.list, rest);
         self.bytes -= first.iter().map(Entry::held).sum::<usize>();
         first

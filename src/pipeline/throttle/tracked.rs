@@ -44,7 +44,7 @@ impl Tracked {
             }
             EventKind::ActivitySnapshot => {
                 // Whether one is there that it leaves alone is known only if that is known.
-                if !change.yields {
+                if change.replaces {
                     self.forget(id);
                     let room = self.activities() + change.value.len() <= self.limit;
                     if room && self.activities.len() < ACTIVITIES_MAX {

@@ -209,6 +209,13 @@ pub fn stream(bytes: &mut Unstructured<'_>, mut floods: u8) -> Vec<Vec<u8>> {
     list
 }
 
+/// One event of any kind.
+#[allow(dead_code)]
+pub fn one(bytes: &mut Unstructured<'_>) -> Vec<u8> {
+    let kind = *pick(bytes, EventKind::ALL);
+    event(bytes, kind).into_bytes()
+}
+
 fn event(bytes: &mut Unstructured<'_>, kind: EventKind) -> String {
     let mut text = String::from("{");
     let named = kind != EventKind::Other;
