@@ -69,8 +69,8 @@ fn recipe(bytes: &mut Unstructured<'_>) -> Recipe {
         guard: *made::pick(bytes, &[Mode::Off, Mode::Observe, Mode::Repair, Mode::Refuse]),
         select: (flags & 0xE0 == 0xE0).then(|| Select::new(["STEP_STARTED", "NEW"], ["rawEvent", "x"])),
         state: (flags & 8 != 0).then(|| policy(*made::pick(bytes, &mismatch))),
-        throttle: None,
         unrepresentable: if flags & 16 == 0 { Unrepresentable::Drop } else { Unrepresentable::Custom },
+        ..Recipe::default()
     }
 }
 
