@@ -4,6 +4,7 @@
 
 use std::{
     hint::black_box,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -14,6 +15,7 @@ use tidegate::{
     pipeline::{
         Peers, Recipe, Sink, guard, state,
         throttle::{self, SlowClient},
+        tools,
     },
     wire::{Batch, Item, Reader, Writer, sse},
 };
@@ -55,6 +57,13 @@ fn stages(criterion: &mut Criterion) {
     };
     let merging = Recipe { throttle: Some(throttle(33, SlowClient::Wait)), ..Recipe::default() };
     let waiting = Recipe { throttle: Some(throttle(0, SlowClient::Merge)), ..Recipe::default() };
+    let tools = |argument: Option<&str>| {
+        let rule = |tool: &str| {
+            vec![tools::ArgumentRule { tool: tool.to_owned(), path: "/q".to_owned(), matches: "secret".to_owned() }]
+        };
+        let (deny, arguments) = (["delete_*".to_owned()], argument.map(rule).unwrap_or_default());
+        let policy = tools::Policy::new(None, &deny, tools::OnDenied::Drop, tools::Raw::Drop, &arguments, &[]);
+        Recipe { tools: Some(Arc::new(policy.unwrap())), ..Recipe::default() }
     let version = |name| Version::released(name).unwrap();
     let between = |client, agent| Peers { client: version(client), agent: version(agent), ..Peers::default() };
     let mut group = criterion.benchmark_group("stages");
@@ -69,6 +78,8 @@ fn stages(criterion: &mut Criterion) {
         ("the defaults, client 0.0.47, agent 0.0.44", &watching, between("0.0.47", "0.0.44")),
         ("throttle, all in one window", &merging, between("1.1", "1.1")),
         ("throttle, no window", &waiting, between("1.1", "1.1")),
+        ("a tool policy", &tools(None), between("1.1", "1.1")),
+        ("a tool policy that holds the call", &tools(Some("search")), between("1.1", "1.1")),
         ("repair", &Recipe { guard: guard::Mode::Repair, ..Recipe::default() }, between("1.1", "1.1")),
     ] {
         group.bench_function(name, |bencher| {

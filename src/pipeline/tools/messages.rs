@@ -204,6 +204,9 @@ impl Judge<'_> {
 
     /// What becomes of a call, if it is denied.
     fn denied(&self, id: &str, name: &str, arguments: Option<&[u8]>) -> Result<Option<Denied>, Stop> {
+        if self.stream.is_some_and(|(_, hidden)| hidden.has_item(Item::ToolCall, id)) {
+            return Ok(Some(Denied::Drop));
+        }
         if let Some(call) = self.stream.and_then(|(calls, _)| calls.live(id)) {
             match call.stand {
                 Stand::Dropped => return Ok(Some(Denied::Drop)),

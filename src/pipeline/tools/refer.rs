@@ -257,7 +257,7 @@ impl Tools {
 
     /// Custom values are not read, but for interrupts told by them.
     fn custom(&mut self, event: Event, seen: &Seen<'_>, at: Instant, out: &mut Out<'_>) -> Result<(), Stop> {
-        let is_interrupt = seen.value(Name::CustomName).and_then(json::string).is_some_and(|name| name == ON_INTERRUPT);
+        let is_interrupt = seen.value(Name::Title).and_then(json::string).is_some_and(|name| name == ON_INTERRUPT);
         let value = seen.value(Name::Value).filter(|_| is_interrupt);
         let change = match value {
             None => Change::Keep,

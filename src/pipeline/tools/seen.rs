@@ -34,7 +34,7 @@ names! {
     Pending = "pendingToolCallIds",
     Entity = "entityId",
     Subtype = "subtype",
-    CustomName = "name",
+    Title = "name",
     Value = "value",
     Raw = "rawEvent",
 }
@@ -71,7 +71,7 @@ const fn judged(kind: EventKind) -> u32 {
             K::RunFinished => set(&[N::Outcome, N::Interrupts, N::Pending]),
             K::ReasoningEncryptedValue => set(&[N::Entity, N::Subtype]),
             K::SubagentStarted => set(&[N::ParentTag]),
-            K::Custom => set(&[N::CustomName, N::Value]),
+            K::Custom => set(&[N::Title, N::Value]),
             K::TextMessageStart
             | K::TextMessageContent
             | K::TextMessageEnd

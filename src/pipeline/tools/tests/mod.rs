@@ -2,7 +2,11 @@
 #![allow(clippy::unwrap_used)]
 
 mod input;
+mod leaks;
 mod live;
+mod refer;
+mod snapshots;
+mod subagents;
 
 use std::{sync::Arc, time::Instant};
 
