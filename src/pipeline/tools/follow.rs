@@ -117,9 +117,13 @@ impl Follow {
         about.tag.or_else(carried).map(str::to_owned)
     }
 
-    /// Where a chunk belongs; from then on its stream is open.
-    pub fn chunk(&mut self, item: Item, about: About<'_>) -> Result<Placed, Lost> {
+    /// Where a chunk belongs; from then on its stream is open. Of a stream that goes on it is said only if `by_name` wants
+    /// that.
+    pub fn chunk(&mut self, item: Item, about: About<'_>, by_name: bool) -> Result<Placed, Lost> {
         match self.lanes.place(item, about.id, about.tag) {
+            Place::Continues(_) if !by_name => {
+                Ok(Placed { id: Box::default(), lane: None, opens: false, closed: Vec::new() })
+            }
             Place::Continues(open) => {
                 let lane = open.lane().map(Box::from);
                 Ok(Placed { id: open.id.clone(), lane, opens: false, closed: Vec::new() })

@@ -29,7 +29,7 @@ pub struct Hidden {
 impl Hidden {
     /// Whether nothing is hidden.
     pub fn is_empty(&self) -> bool {
-        self.subagents.is_empty()
+        self.bytes == 0
     }
 
     /// Whether this is a hidden subagent.

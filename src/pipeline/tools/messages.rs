@@ -63,10 +63,8 @@ pub fn fields<'a, const N: usize>(text: &'a [u8], names: [&[&str]; N]) -> Result
     let mut found = [None; N];
     let mut members = Members::of(text);
     for member in members.by_ref() {
-        let Some(place) = names.iter().position(|names| names.iter().any(|name| member.is(name))) else {
-            member.name().ok_or(Unread("unreadable"))?;
-            continue;
-        };
+        let name = member.name().ok_or(Unread("unreadable"))?;
+        let Some(place) = names.iter().position(|names| names.contains(&&*name)) else { continue };
         if let Some(field) = found.get_mut(place)
             && field.replace(member.value).is_some()
         {

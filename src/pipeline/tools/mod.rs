@@ -1,6 +1,6 @@
 //! The events of an agent's stream come in, the same without the tool calls that a policy denies go out: of a denied call
 //! there is nothing, in whatever event it would be. It reads names, arguments and results by the policy's rules; it does
-//! not look into text, reasoning, state, activities and custom values, nor into what an agent says about a call there.
+//! not look into text, reasoning, state, activities, custom values and results of runs, whatever they say of a call.
 //!
 //! What its name decides is decided at once, and goes on as it came. What its arguments have to decide is held until they
 //! are whole, and leaves in one go at the place of its end; other items go on meanwhile. Whatever tells of a held call
@@ -40,10 +40,11 @@ use self::{
     calls::{Calls, Stand},
     follow::{About, Follow, Lost, Placed, item_of, opens},
     hidden::Hidden,
+    messages::Denied,
     seen::{Name, Seen, Unread},
 };
 use super::{Decision, End, Fault, Out, Refused, Stage};
-use crate::agui::{Event, EventKind, lanes::Item};
+use crate::agui::{Encoding, Event, EventKind, lanes::Item};
 
 /// The stage's name, where something that it left out is named.
 const STAGE: &str = "tools";
@@ -105,40 +106,46 @@ impl Tools {
     pub fn new(policy: Arc<Policy>, known: &Known) -> Self {
         let (follow, calls, hidden) = (Follow::default(), Calls::default(), Hidden::default());
         let mut tools = Self { policy, follow, calls, hidden, is_over: false };
-        // A history that is too long to be kept is not judged wrongly: what is not known is left out.
+        // Nothing is live yet that could leave no room.
         let _ = tools.learn(known);
         tools
     }
 
     /// Takes what a history says of calls.
     fn learn(&mut self, known: &Known) -> Result<(), Stop> {
-        known.calls().try_for_each(|(id, name, denied)| match (denied, self.calls.live(id)) {
-            (None, Some(_)) => Ok(()),
-            // Arguments that came without a start would be nobody's.
-            (None, None) => match self.calls.get(id).map(|call| &call.stand) {
-                Some(Stand::Dropped | Stand::Masked { .. }) => Ok(()),
-                _ => self.calls.learn(id, name, Stand::Shown { judged: true }),
-            },
-            (Some(verdict), live) => {
-                let stand = match verdict {
-                    messages::Denied::Drop => Stand::Dropped,
-                    messages::Denied::Mask => Stand::Masked { is_open: false },
-                };
-                if live.is_some() { self.calls.set(id, name, stand) } else { self.calls.learn(id, name, stand) }
+        for (id, name, denied) in known.calls() {
+            let stand = match denied {
+                Some(Denied::Drop) => Stand::Dropped,
+                Some(Denied::Mask) => Stand::Masked { is_open: false },
+                // Arguments that came without a start would be nobody's.
+                None => Stand::Shown { judged: true },
+            };
+            let before = self.calls.get(id).map(|call| &call.stand);
+            match (self.calls.live(id).is_some(), denied) {
+                (true, None) => {}
+                (true, Some(_)) => self.calls.set(id, name, stand)?,
+                // What was denied stays so until it begins anew.
+                (false, None) if matches!(before, Some(Stand::Dropped | Stand::Masked { .. })) => {}
+                (false, _) => self.calls.learn(id, name, stand),
             }
-        })
+        }
+        Ok(())
     }
 
     fn judge(&mut self, event: Event, at: Instant, out: &mut Out<'_>) -> Result<(), Stop> {
         let seen = match Seen::of(&event) {
             Ok(seen) => seen,
             // It holds nothing: some agents say so that their stream is over.
-            Err(_) if matches!(event.text().trim_ascii(), b"" | b"[DONE]") => {
+            Err(_) if is_nothing(&event) => {
                 out.send(event, at);
                 return Ok(());
             }
             Err(unread) => return Err(unread.into()),
         };
+        if is_plain(event.kind()) && self.follow.is_idle() && self.hidden.is_empty() && !seen.says_more() {
+            out.send(event, at);
+            return Ok(());
+        }
         if seen.has(Name::Raw)
             && self.policy.drops_raw()
             && let Some(rest) = event.without(|member| member.is(Name::Raw.as_str()))
@@ -152,9 +159,6 @@ impl Tools {
 
     fn judged(&mut self, event: Event, seen: &Seen<'_>, at: Instant, out: &mut Out<'_>) -> Result<(), Stop> {
         let kind = event.kind();
-        if is_plain(kind) && self.follow.is_idle() && self.hidden.is_empty() {
-            return self.plain(event, seen, at, out);
-        }
         let tag = match kind {
             EventKind::Other => seen.text(Name::Tag).ok().flatten(),
             _ => seen.text(Name::Tag)?,
@@ -198,15 +202,6 @@ impl Tools {
         }
     }
 
-    /// An event that could only be something about a call by a member that no version describes for it.
-    fn plain(&mut self, event: Event, seen: &Seen<'_>, at: Instant, out: &mut Out<'_>) -> Result<(), Stop> {
-        if seen.has(Name::Call) || seen.has(Name::ParentCall) || seen.has(Name::Tool) {
-            return self.refer(event, seen, at, out);
-        }
-        out.send(event, at);
-        Ok(())
-    }
-
     /// Follows an event through the lanes, and decides the calls that it closes. The place of a chunk is returned.
     fn place(
         &mut self,
@@ -226,7 +221,7 @@ impl Tools {
             }
             return Ok(None);
         };
-        let placed = match self.follow.chunk(item, about) {
+        let placed = match self.follow.chunk(item, about, item == Item::ToolCall || !self.hidden.is_empty()) {
             Ok(placed) => placed,
             // Whoever reads it judges it.
             Err(_) if item != Item::ToolCall && self.hidden.is_empty() => return Ok(None),
@@ -330,6 +325,12 @@ impl Stage for Tools {
     fn held(&self) -> usize {
         self.calls.held() + self.hidden.held() + self.follow.held()
     }
+}
+
+/// Whether an event is no more than the sign of some agents that their stream is over.
+fn is_nothing(event: &Event) -> bool {
+    let text = event.text().trim_ascii();
+    event.kind() == EventKind::Other && event.frame(Encoding::Protobuf).is_none() && matches!(text, b"" | b"[DONE]")
 }
 
 /// Whether an event of this kind is a piece of text or reasoning, as most are.

@@ -106,10 +106,8 @@ impl<'a> Seen<'a> {
         let mut seen = Self { values: [None; NAMES.len()] };
         let mut members = Members::of(event.text());
         for member in members.by_ref() {
-            let Some(place) = NAMES.iter().position(|name| member.is(name)) else {
-                member.name().ok_or(Unread("unreadable"))?;
-                continue;
-            };
+            let name = member.name().ok_or(Unread("unreadable"))?;
+            let Some(place) = NAMES.iter().position(|other| *other == name) else { continue };
             if let Some(value) = seen.values.get_mut(place)
                 && value.replace(member.value).is_some()
                 && once & (1 << place) != 0
@@ -128,6 +126,11 @@ impl<'a> Seen<'a> {
     /// Whether the member is there, whatever it holds.
     pub fn has(&self, name: Name) -> bool {
         self.values.get(name as usize).is_some_and(Option::is_some)
+    }
+
+    /// Whether a piece of text or reasoning says more than that.
+    pub fn says_more(&self) -> bool {
+        [Name::Raw, Name::Call, Name::ParentCall, Name::Tool].into_iter().any(|name| self.has(name))
     }
 
     /// The text of a member, if it is there; an error if it is something else.

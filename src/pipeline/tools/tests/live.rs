@@ -321,6 +321,24 @@ fn what_cannot_be_read_ends_the_run() {
 }
 
 #[test]
+fn an_event_that_has_only_a_frame_is_not_read() {
+    let (mut pipeline, mut sink) = (deny(&["rm"]).pipeline(&Known::default()), Sink::default());
+    let unread = Event::unread(EventKind::Other, Some((Encoding::Protobuf, Bytes::from_static(b"x"))));
+    pipeline.event(unread, Instant::now(), &mut sink);
+    assert!(sink.events.is_empty() && sink.refused.is_some());
+}
+
+#[test]
+fn a_long_history_leaves_room_for_the_run() {
+    let call =
+        |n: usize| format!(r#"{{"id":"call-{n}","function":{{"name":"{}"}}}}"#, if n % 2 == 0 { "rm" } else { "ls" });
+    let calls: Vec<_> = (0..20_000).map(call).collect();
+    let body = format!(r#"{{"messages":[{{"role":"assistant","toolCalls":[{}]}}]}}"#, calls.join(","));
+    let sink = deny(&["rm"]).sink_knowing(&[start("c", "ls"), start("d", "rm"), finish("c")], &input::known(&body));
+    assert_eq!(texts(&sink), [start("c", "ls"), finish("c")]);
+}
+
+#[test]
 fn what_is_held_is_bounded() {
     let policy = deny(&[]).argument("fetch", "/url", "bad");
     let piece = args("c", &"x".repeat(60_000));
