@@ -330,8 +330,9 @@ fn an_event_that_has_only_a_frame_is_not_read() {
 
 #[test]
 fn a_long_history_leaves_room_for_the_run() {
-    let call =
-        |n: usize| format!(r#"{{"id":"call-{n}","function":{{"name":"{}"}}}}"#, if n % 2 == 0 { "rm" } else { "ls" });
+    let call = |n: usize| {
+        format!(r#"{{"id":"call-{n}","function":{{"name":"{}"}}}}"#, if n.is_multiple_of(2) { "rm" } else { "ls" })
+    };
     let calls: Vec<_> = (0..20_000).map(call).collect();
     let body = format!(r#"{{"messages":[{{"role":"assistant","toolCalls":[{}]}}]}}"#, calls.join(","));
     let sink = deny(&["rm"]).sink_knowing(&[start("c", "ls"), start("d", "rm"), finish("c")], &input::known(&body));
