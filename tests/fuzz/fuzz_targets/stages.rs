@@ -67,6 +67,7 @@ fn recipe(bytes: &mut Unstructured<'_>) -> Recipe {
         upgrade: flags & 1 != 0,
         expand: flags & 2 != 0,
         guard: *made::pick(bytes, &[Mode::Off, Mode::Observe, Mode::Repair, Mode::Refuse]),
+        redact: None,
         select: (flags & 0xE0 == 0xE0).then(|| Select::new(["STEP_STARTED", "NEW"], ["rawEvent", "x"])),
         state: (flags & 8 != 0).then(|| policy(*made::pick(bytes, &mismatch))),
         unrepresentable: if flags & 16 == 0 { Unrepresentable::Drop } else { Unrepresentable::Custom },

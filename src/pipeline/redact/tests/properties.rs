@@ -83,7 +83,7 @@ fn outcome(rules: &Rules, events: &[String]) -> BTreeMap<String, String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(3000))]
+    #![proptest_config(ProptestConfig::with_cases(1000))]
 
     #[test]
     fn text_is_replaced_as_if_it_had_come_whole(
