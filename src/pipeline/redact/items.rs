@@ -184,7 +184,7 @@ impl Items {
     pub fn ended(&mut self, item: Named<'_>, work: &mut Work<'_>) -> Option<Event> {
         let delta = self.shown(item, work);
         let (at, _, known) = self.known.get_full_mut(&item)?;
-        if item.id.is_none() || !known.reader.is_pending() {
+        if item.id.is_none() || !known.reader.may_go_on() {
             self.bytes -= known.held();
             self.ended -= usize::from(known.ended);
             self.known.shift_remove_index(at);

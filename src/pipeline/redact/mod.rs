@@ -114,7 +114,8 @@ impl Redact {
         }
         let kind = event.kind();
         let edited = event.edited(|member| values.value(member.value, Shape::of(kind, member)).into());
-        if edited.is_none() && !is_object(event.text()) && values.any(event.text()).is_some() {
+        let mut shows = || self.rules.is_in(event.text()) || values.any(event.text()).is_some();
+        if edited.is_none() && !is_object(event.text()) && shows() {
             return out.refuse(unreadable());
         }
         (0..values.replaced).for_each(|_| out.dropped("redact", "secret", kind));
@@ -131,12 +132,12 @@ impl Redact {
         let is_chunk = is_chunk(kind);
         let about = match stream {
             Stream::Of(item) if is_chunk => self.chunks.chunk(item, id.as_deref(), tag.as_deref()),
-            _ => About { id: id.as_deref().map(Box::from), ..About::default() },
+            _ => About::default(),
         };
         if let Some(ended) = about.ended {
             self.end_item(ended, at, out);
         }
-        let named = Named { stream, id: about.id.as_deref() };
+        let named = Named { stream, id: if is_chunk { about.id.as_deref() } else { id.as_deref() } };
         let Some(inner) = delta.inner else { return self.whole(event, at, out) };
         let known = self.items.knows(named);
         let arguments = stream == Stream::Of(Item::ToolCall);
@@ -181,7 +182,7 @@ impl Redact {
             }
             return;
         }
-        let edited = self.edited(&event, &delta, changed, at, out);
+        let edited = self.edited(&event, &delta, changed, out);
         send(edited, event, at, out);
         if self.out.capacity() > OUT_MAX {
             self.out = Vec::new();
@@ -189,14 +190,7 @@ impl Redact {
     }
 
     /// The event with what became of its delta.
-    fn edited(
-        &mut self,
-        event: &Event,
-        delta: &Delta<'_>,
-        changed: bool,
-        _: Instant,
-        out: &mut Out<'_>,
-    ) -> Option<Event> {
+    fn edited(&mut self, event: &Event, delta: &Delta<'_>, changed: bool, out: &mut Out<'_>) -> Option<Event> {
         let kind = event.kind();
         let mut values = Values { rules: &self.rules, scratch: &mut self.scratch, replaced: 0 };
         let mut raw_event = false;

@@ -60,6 +60,11 @@ impl Reader {
         !self.sieve.is_idle() || !self.carry.is_empty() || self.place == Place::Swallowed
     }
 
+    /// Whether what follows must be judged with what came, even after the item's end.
+    pub fn may_go_on(&self) -> bool {
+        self.is_pending() || self.place == Place::Inside
+    }
+
     /// Whether what follows can be judged without knowing what came.
     pub fn is_blank(&self, work: &Work<'_>) -> bool {
         self.place == Place::Text && !self.is_pending() && !work.rules.looks
@@ -67,7 +72,7 @@ impl Reader {
 
     /// Takes the inside of a delta; with `last`, nothing follows.
     pub fn feed(&mut self, inner: &[u8], last: bool, work: &mut Work<'_>) {
-        self.told = false;
+        self.told &= inner.is_empty();
         let carried = std::mem::take(&mut self.carry);
         let shown = std::mem::take(&mut self.shown);
         let joined;
