@@ -41,6 +41,9 @@ pub enum Fault {
 
 /// What must not leave, and what stands in its place. Cheap to clone: it is shared.
 ///
+/// In a stream, a match that is undecided for 4096 letters counts as one: `\w+@` replaces a longer word, `\w{1,64}@` does
+/// not.
+///
 /// The match that begins first is replaced; of several that begin at one place, that of the pattern that stands first in
 /// the list. Matches do not overlap. What stands in a match's place is literal text, and is not looked at again.
 #[derive(Clone)]
