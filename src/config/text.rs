@@ -13,8 +13,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
 pub(super) use names::{DropType, HeaderName, HeaderValue, LogFilter, Name, StripMember};
-pub(super) use pattern::{Pattern, Pointer, ToolName};
 pub(super) use network::{Address, AddressOrOff, AgentUrl, HealthPath, Host, Network, RoutePath};
+pub(super) use pattern::{Pattern, Pointer, ToolName};
 pub(super) use release::Release;
 pub(super) use units::{Duration, DurationOrOff, Size, Wait};
 

@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use super::text::{Address, AddressOrOff, AgentUrl, LogFilter, Network, Text, Wait};
 
-pub(super) use policy::{OnDenied, Raw, RawEvent, Redaction, SlowClient, Throttle, Tools};
 pub(super) use agent::{Agent, Balance, EjectOrOff, HeaderRules, HeaderText, HttpVersion, Resume, Secret};
+pub(super) use policy::{OnDenied, Raw, RawEvent, Redaction, SlowClient, Throttle, Tools};
 pub(super) use route::{ClientVersion, Encoding, Escape, Fault, Guard, Middleware, OnMismatch, Route, Unrepresentable};
 
 /// The configuration of a Tidegate process.
