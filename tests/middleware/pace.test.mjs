@@ -18,9 +18,9 @@ before(async () => {
 });
 after(() => agent?.close());
 
-describe('the measure', { concurrency: true }, () => {
+describe('the measure', { concurrency: 2 }, () => {
   const proxies = {
-    'finds nothing wrong with a good throttle': { how: { every: 50 }, finds: [] },
+    'finds nothing wrong with a good throttle': { how: { every: 45 }, finds: [] },
     'finds a throttle that merges nothing': { how: { every: 0 }, finds: [/fewer events/] },
     'finds one that each delta puts off': { how: { every: 50, debounce: true }, finds: [/p99/] },
     'finds one that holds the first delta': { how: { every: 50, first: false }, finds: [/first delta/] },
