@@ -99,7 +99,7 @@ describe('other answers to a denied call', () => {
   });
 
   test('arguments that no rule matches let their call through', async () => {
-    const fine = JSON.parse(JSON.stringify(events).replaceAll('cious.db', 'vious.db').replaceAll('pre', 're'));
+    const fine = JSON.parse(JSON.stringify(events).replaceAll('precious', 'worthless'));
     const [{ report }, direct] = [await seen('arguments', fine), await seen('plain', fine)];
     assert.deepEqual(report.messages, direct.report.messages);
   });
