@@ -80,6 +80,14 @@ function differences(wanted, got, as = one => one) {
   });
 }
 
+/** Whether a stream speaks of calls that nobody began: which tool that was no policy can know, so it shows nothing of it. */
+function speaksOfUnknownCalls({ events, job }) {
+  const begun = new Set((job.messages ?? []).flatMap(message => message.toolCalls ?? []).map(call => call.id));
+  const spoken = event => event.type === 'RUN_FINISHED' ? event.outcome?.interrupts?.map?.(one => one.toolCallId) ?? [] : event.type === 'TOOL_CALL_RESULT' ? [event.toolCallId] : [];
+  for (const event of events) if (/^TOOL_CALL_(START|CHUNK)$/.test(event.type)) begun.add(event.toolCallId);
+  return events.flatMap(spoken).some(id => id !== undefined && !begun.has(id));
+}
+
 /** What is shown without a throttle, by client and group. */
 const shown = new Map();
 
@@ -118,7 +126,7 @@ test('client 1.0.0 shows through the guardrails what it shows without them', () 
   const unnamed = one => ({
     ...one, messages: one.messages?.map(message => JSON.stringify(message.role === 'tool' ? { ...message, id: '' } : message)).sort(),
   });
-  const repaired = through.map((one, at) => without[at].error === null ? one : without[at]);
+  const repaired = through.map((one, at) => without[at].error === null && !speaksOfUnknownCalls(streams[at]) ? one : without[at]);
   assert.equal(differences(without, repaired, unnamed).join('\n'), '');
 });
 
