@@ -103,7 +103,9 @@ describe('what cannot be read is refused', () => {
     'a body that is not what it says': { body: JSON.stringify(INPUT), headers: { 'content-encoding': 'gzip' }, status: 400 },
     'no JSON': { body: `{"tools":[{"name":"${DENIED}"}`, status: 400 },
     'tools of another shape': { body: JSON.stringify({ ...INPUT, tools: { name: DENIED } }), status: 400 },
-    'more than the limit once it is decoded': { path: 'small', body: zlib.gzipSync(JSON.stringify({ ...INPUT, state: 'x'.repeat(200_000) })), headers: { 'content-encoding': 'gzip' }, status: 413 },
+    'more than the limit once it is decoded': {
+      path: 'small', body: zlib.gzipSync(JSON.stringify({ ...INPUT, state: 'x'.repeat(200_000) })), headers: { 'content-encoding': 'gzip' }, status: 413,
+    },
   };
   for (const [name, { path = 'deny', body, headers, status }] of Object.entries(refused)) {
     test(name, async () => {

@@ -83,7 +83,10 @@ function differences(wanted, got, as = one => one) {
 /** Whether a stream speaks of calls that nobody began: which tool that was no policy can know, so it shows nothing of it. */
 function speaksOfUnknownCalls({ events, job }) {
   const begun = new Set((job.messages ?? []).flatMap(message => message.toolCalls ?? []).map(call => call.id));
-  const spoken = event => event.type === 'RUN_FINISHED' ? event.outcome?.interrupts?.map?.(one => one.toolCallId) ?? [] : event.type === 'TOOL_CALL_RESULT' ? [event.toolCallId] : [];
+  const spoken = event => {
+    if (event.type === 'TOOL_CALL_RESULT') return [event.toolCallId];
+    return event.type === 'RUN_FINISHED' ? event.outcome?.interrupts?.map?.(one => one.toolCallId) ?? [] : [];
+  };
   for (const event of events) if (/^TOOL_CALL_(START|CHUNK)$/.test(event.type)) begun.add(event.toolCallId);
   return events.flatMap(spoken).some(id => id !== undefined && !begun.has(id));
 }

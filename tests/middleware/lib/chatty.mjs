@@ -57,7 +57,8 @@ export function chatty(seed) {
     if (half?.form === form) more(form);
     events.push(FORMS[form.kind].end(form.id));
     open.splice(open.indexOf(form), 1);
-    if (form.kind === 'call' && happens(0.7)) events.push({ type: 'TOOL_CALL_RESULT', messageId: `result-${form.id}`, toolCallId: form.id, content: one(WORDS), role: 'tool' });
+    if (form.kind !== 'call' || happens(0.3)) return;
+    events.push({ type: 'TOOL_CALL_RESULT', messageId: `result-${form.id}`, toolCallId: form.id, content: one(WORDS), role: 'tool' });
   };
   events.push({ type: 'STATE_SNAPSHOT', snapshot: { n: 0, list: ['x'], title: '' } });
   for (let turn = 0; turn < 120; turn += 1) {
@@ -86,7 +87,8 @@ export function chatty(seed) {
     } else if (dice < 97 && !open.length) {
       // A message in chunks: only the first says whose it is.
       const messageId = `item-${++last}`;
-      for (let n = 0; n < 2 + below(6); n += 1) events.push({ type: 'TEXT_MESSAGE_CHUNK', ...((n === 0 || happens(0.4)) && { messageId }), ...(n === 0 && { role: 'assistant' }), delta: one(WORDS) });
+      events.push({ type: 'TEXT_MESSAGE_CHUNK', messageId, role: 'assistant', delta: one(WORDS) });
+      for (let n = 1 + below(6); n > 0; n -= 1) events.push({ type: 'TEXT_MESSAGE_CHUNK', ...(happens(0.4) && { messageId }), delta: one(WORDS) });
     }
   }
   while (open.length) end(open[0]);

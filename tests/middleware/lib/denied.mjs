@@ -38,7 +38,7 @@ export const STORIES = {
     [result(ID, RESULT)]),
   'chunks of which only the first says it': story(
     [{ type: 'TOOL_CALL_CHUNK', toolCallId: ID, toolCallName: DENIED }, { type: 'TOOL_CALL_CHUNK', delta: ARGS.slice(0, 9) }, { type: 'TOOL_CALL_CHUNK', delta: ARGS.slice(9) }]),
-  'a part of the text before it': [started, ...before, ...allowed, start(ID, DENIED, { parentMessageId: 'm1' }), args(ID, ARGS), end(ID), ...after, finished],
+  'a part of the text before it': story([start(ID, DENIED, { parentMessageId: 'm1' }), args(ID, ARGS), end(ID)]),
   'a snapshot of the messages': [started, ...before, ...allowed, ...call(ID, DENIED, ARGS, RESULT), ...after,
     { type: 'MESSAGES_SNAPSHOT', messages: [
       { id: 'm1', role: 'assistant', content: 'Before.' },
