@@ -4,4 +4,7 @@
 
 mod client;
 mod corpus;
+mod generate;
 mod json;
+mod passage;
+mod unchanged;

@@ -27,6 +27,8 @@ pub struct Grammar {
     run: Option<String>,
     /// What is open, by its kind and its identifier, with its owner.
     open: BTreeMap<(&'static str, String), Owner>,
+    /// Whose the text messages of the run are.
+    owners: BTreeMap<String, Owner>,
     steps: BTreeSet<(Owner, String)>,
     /// The announced subagents of the run, and whether they are still at it.
     subagents: BTreeMap<String, bool>,
@@ -81,6 +83,7 @@ impl Grammar {
 
     fn reset(&mut self) {
         self.open.clear();
+        self.owners.clear();
         self.steps.clear();
         self.subagents.clear();
     }
@@ -131,6 +134,13 @@ impl Grammar {
         let key = (kind, id.unwrap_or_default());
         let tag = text(event, "subagentRunId");
         if part == "START" {
+            let carrier = text(event, "parentMessageId").and_then(|id| self.owners.get(&id));
+            if tag.is_some() && carrier.is_some_and(|owner| *owner != tag) {
+                return Err(format!("call {} of another than the message that carries it", key.1));
+            }
+            if kind == "TEXT_MESSAGE" {
+                self.owners.insert(key.1.clone(), tag.clone());
+            }
             let was = self.open.insert(key.clone(), tag);
             return if was.is_none() { Ok(()) } else { Err(format!("{kind} {} is open already", key.1)) };
         }

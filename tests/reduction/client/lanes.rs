@@ -27,11 +27,6 @@ impl Kind {
         if self == Self::ToolCall { "toolCallId" } else { "messageId" }
     }
 
-    /// The name of the event that carries a delta.
-    pub fn content(self) -> String {
-        format!("{}_{}", self.prefix(), if self == Self::ToolCall { "ARGS" } else { "CONTENT" })
-    }
-
     /// The members that describe an item, which its first event fixes.
     pub fn fields(self) -> &'static [&'static str] {
         match self {
@@ -100,6 +95,13 @@ impl Lanes {
         }
         out.push(event);
         Ok(out)
+    }
+
+    /// Closes all that is open.
+    pub fn close_all(&mut self) -> Vec<Value> {
+        let mut out = Vec::new();
+        self.close(|_| true, &mut out);
+        out
     }
 
     fn close(&mut self, which: impl Fn(&Open) -> bool, out: &mut Vec<Value>) {

@@ -58,17 +58,17 @@ impl Client {
         self.grammar.phase
     }
 
-    /// What it holds, to be compared.
+    /// What it holds, to be compared. Of what passed by only the last is looked at: what came before was the last, too.
     pub fn view(&self) -> Value {
         json!({
-            "messages": self.messages, "state": self.state, "runs": self.runs, "log": self.log,
-            "fault": self.fault, "open": self.grammar.view(),
+            "messages": self.messages, "state": self.state, "runs": self.runs,
+            "log": [self.log.len(), self.log.last()], "fault": self.fault.is_some(), "open": self.grammar.view(),
         })
     }
 
     /// Takes one event.
     pub fn take(&mut self, text: &str) {
-        let Some(event) = json::parse(text).filter(|event| event["type"].is_string()) else {
+        let Some(mut event) = json::parse(text).filter(|event| event["type"].is_string()) else {
             return self.wrong("no event".into());
         };
         if self.is_done() {
@@ -77,12 +77,20 @@ impl Client {
         if !shape::is_known(event["type"].as_str().unwrap_or_default()) {
             return self.log.push(event);
         }
+        shape::forgive(&mut event);
         if let Err(why) = shape::check(&event) {
             return self.wrong(format!("{}: {why}", event["type"]));
         }
         match self.lanes.expanded(event) {
             Ok(events) => events.iter().for_each(|event| self.apply(event)),
             Err(why) => self.wrong(why),
+        }
+    }
+
+    /// The stream is over, and so is what is streamed in chunks.
+    pub fn end(&mut self) {
+        for event in self.lanes.close_all() {
+            self.apply(&event);
         }
     }
 

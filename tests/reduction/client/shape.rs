@@ -52,6 +52,14 @@ pub fn is_known(name: &str) -> bool {
     TYPES.iter().any(|(known, _)| *known == name)
 }
 
+/// Takes out the nulls that clients of 1.0 read as nothing.
+pub fn forgive(event: &mut Value) {
+    const FORGIVEN: &[&str] = &["rawEvent", "result", "outcome", "parentMessageId"];
+    if let Some(members) = event.as_object_mut() {
+        members.retain(|name, value| !value.is_null() || !FORGIVEN.contains(&name.as_str()));
+    }
+}
+
 /// What is wrong with this event, if its type is known.
 pub fn check(event: &Value) -> Result<(), String> {
     let name = event.get("type").and_then(Value::as_str).unwrap_or_default();
