@@ -7,4 +7,5 @@ mod corpus;
 mod generate;
 mod json;
 mod passage;
+mod throttled;
 mod unchanged;

@@ -61,7 +61,18 @@ impl Passage {
     /// The agent sends an event.
     pub fn event(&mut self, at: u64, text: &str) {
         self.until(at);
+        self.event_unwoken(at, text);
+    }
+
+    /// The agent sends an event, and nobody was woken before.
+    pub fn event_unwoken(&mut self, at: u64, text: &str) {
         self.pipeline.event(Event::new(Bytes::copy_from_slice(text.as_bytes()), None), self.time(at), &mut self.sink);
+        self.collect(at);
+    }
+
+    /// The client stops reading, or reads again.
+    pub fn slow(&mut self, at: u64, slow: bool) {
+        self.pipeline.slow(slow, self.time(at), &mut self.sink);
         self.collect(at);
     }
 
