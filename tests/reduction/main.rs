@@ -4,8 +4,10 @@
 
 mod client;
 mod corpus;
+mod denied;
 mod generate;
 mod json;
 mod passage;
+mod redacted;
 mod throttled;
 mod unchanged;

@@ -20,6 +20,7 @@ pub fn config() -> ProptestConfig {
 /// An event that left, with the millisecond in which it did.
 #[derive(Clone, Debug)]
 pub struct Told {
+    #[allow(dead_code, reason = "shown where a test fails")]
     pub at: u64,
     pub text: String,
 }

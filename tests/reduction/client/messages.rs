@@ -152,6 +152,9 @@ fn activity(messages: &mut Vec<Value>, event: &Value) {
     }
     let Some(held) = find_activity(messages, event) else { return };
     if replaces {
+        if let Some(members) = held.as_object_mut() {
+            members.remove("subagentRunId");
+        }
         copy(held, event, &["activityType", "content", "subagentRunId"]);
     }
     merge(held, event);

@@ -7,7 +7,7 @@ use crate::client::lanes::Kind;
 
 impl Agent {
     pub(super) fn activity(&mut self, which: u8, lane: u8, content: &Value, replace: Option<bool>) {
-        if which % 3 == 0 || self.activities.is_empty() {
+        if which.is_multiple_of(3) || self.activities.is_empty() {
             let id = self.name("v");
             self.activities.push(id);
         }

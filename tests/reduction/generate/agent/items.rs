@@ -16,18 +16,22 @@ impl Agent {
                 Item::new(kind, id, lane.clone(), chunk, fields)
             }
         };
-        item.says(&if kind == Kind::ToolCall {
-            json!({ "q": text, "n": [extra, 1.5] }).to_string()
-        } else {
-            text.into()
+        item.says(&match item.fields.get("toolCallName").and_then(Value::as_str) {
+            Some(name) => json!({ "q": text, "n": [extra, 1.5], "of": format!("ARGUMENTS of {name}") }).to_string(),
+            None => text.to_owned(),
         });
-        let event = item.opens((extra % 2 == 0).then_some(usize::from(extra % 7)));
+        let event = item.opens(extra.is_multiple_of(2).then_some(usize::from(extra % 7)));
         if !self.emit(event) {
             return;
         }
         match kind {
             Kind::ToolCall if !self.calls.iter().any(|call| call.id == item.id) => {
-                self.calls.push(Call { id: item.id.clone(), lane, answered: false });
+                self.calls.push(Call {
+                    id: item.id.clone(),
+                    lane,
+                    name: item.fields["toolCallName"].as_str().unwrap_or_default().to_owned(),
+                    answered: false,
+                });
             }
             Kind::Text => self.texts.push((lane, item.id.clone())),
             _ => {}
@@ -114,6 +118,7 @@ impl Agent {
             (0..self.calls.len()).filter(|at| !self.calls[*at].answered && !open(&self.calls[*at].id)).collect();
         let Some(at) = pick(&waiting, which).map(|at| waiting[at]) else { return };
         self.calls[at].answered = true;
+        let text = format!("{text} RESULT of {}", self.calls[at].name);
         let content = if parts { json!([{"type": "text", "text": text}]) } else { json!(text) };
         let id = self.name("t");
         let mut event =

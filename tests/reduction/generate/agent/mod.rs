@@ -24,6 +24,7 @@ const ODD: [&str; 5] = ["", "\"", "é", "😀", "/ "];
 
 struct Call {
     id: String,
+    name: String,
     lane: Option<String>,
     answered: bool,
 }
@@ -154,7 +155,7 @@ impl Agent {
         let mut started = json!({"type": "RUN_STARTED", "threadId": "t", "runId": run});
         if self.spelling % 3 == 1 {
             started["protocolVersion"] = json!("1.1");
-            let call = json!({"id": "old", "type": "function", "function": {"name": TOOLS[self.runs as usize % 4], "arguments": "{}"}});
+            let call = json!({"id": format!("old{}", self.runs), "type": "function", "function": {"name": TOOLS[self.runs as usize % 4], "arguments": "{}"}});
             started["input"] = json!({"threadId": "t", "runId": run, "tools": [], "context": [],
                 "messages": [{"id": "u0", "role": "user", "content": "go"}, {"id": "a0", "role": "assistant", "toolCalls": [call]}]});
         }
