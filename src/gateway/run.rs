@@ -174,6 +174,8 @@ impl Story {
     async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
         let version = request.version();
         let mut response = match self.send(request).await {
+            // No agent was asked to switch protocols, and to the client that would not be an answer.
+            Ok((answer, _)) if answer.status().is_informational() => self.fails(Failure::Broken),
             Ok((answer, endpoint)) => self.tell(answer, &endpoint).await,
             Err(failure) => self.fails(failure),
         };

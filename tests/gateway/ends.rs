@@ -35,6 +35,19 @@ impl Break {
 }
 
 #[tokio::test]
+async fn an_agent_that_switches_protocols_unasked_has_not_answered() {
+    let agent = Agent::new().await;
+    let gateway = Gateway::before(&agent);
+    let mut client = gateway.ask(post("/")).await;
+    let (mut connection, _, _) = agent.request().await;
+    connection.send("HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\nhello").await;
+    let (head, body) = client.message().await;
+    assert_eq!(head.status(), 502);
+    assert!(String::from_utf8_lossy(&body).contains("UPSTREAM_TRUNCATED"));
+    gateway.counted("truncated", 1.0).await;
+}
+
+#[tokio::test]
 async fn a_run_that_breaks_off_ends_with_one_error_and_properly() {
     let agent = Agent::new().await;
     let gateway = Gateway::before(&agent);
