@@ -1,6 +1,8 @@
 //! What people who write a configuration see: what loads, as what, and each error's exact text.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+#[path = "config/access.rs"]
+mod access;
 #[path = "config/endpoints.rs"]
 mod endpoints;
 #[path = "config/errors.rs"]

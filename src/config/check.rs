@@ -1,6 +1,7 @@
 //! A well-shaped configuration comes in; what must not stand together is found, names are resolved and secrets
 //! read; the checked [`Config`] goes out.
 
+mod access;
 mod agents;
 mod listeners;
 mod policy;
@@ -46,6 +47,7 @@ pub(super) fn config(
     let agents = agents::check(&mut written, &context, found);
     let routes = routes::check(&mut written, &context, found);
     listeners::check(&written, &context, found);
+    let api_keys = access::admin(&written.admin, &context, found);
     let mut shown = Shown::new(&written, found.places());
     let threads = threads(written.threads);
     let log = log(written.log);
@@ -60,7 +62,7 @@ pub(super) fn config(
         listen: written.listen.into_vec().into_iter().map(|address| address.0).collect(),
         threads,
         trusted_proxies: written.trusted_proxies.into_iter().map(|block| block.0).collect(),
-        admin: Admin { listen: written.admin.listen.0 },
+        admin: Admin { listen: written.admin.listen.0, api_keys },
         drain: Drain { deadline: written.drain.deadline.0 },
         log,
         agents,

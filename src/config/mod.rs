@@ -3,6 +3,7 @@
 //! A [`Config`] is complete: defaults are merged in, secrets are read, names are resolved. Nothing in here
 //! opens a socket, and nothing else in the crate reads a configuration file or a `TIDEGATE_` variable.
 
+mod access;
 mod check;
 mod layer;
 mod load;
@@ -23,6 +24,7 @@ use ipnet::IpNet;
 
 use crate::agui::Version;
 
+pub use access::{Algorithm, ApiKey, Auth, Budget, By, Cors, Jwt, KeySet, Rate};
 pub use load::{Flags, Sources};
 pub use policy::{ArgumentRule, OnDenied, RawEvent, RawEvents, Redaction, ResultRule, SlowClient, Throttle, Tools};
 pub use private::is_private;
@@ -58,6 +60,8 @@ pub struct Config {
 pub struct Admin {
     /// Where `/metrics`, `/livez`, `/readyz` and `/config` are served; `None`: nowhere. Default: `127.0.0.1:9090`.
     pub listen: Option<SocketAddr>,
+    /// The keys of which one has to be shown, but for health; empty: none. Default: none.
+    pub api_keys: Vec<ApiKey>,
 }
 
 /// `[drain]`: the end of the process.
@@ -216,7 +220,11 @@ pub struct Route {
     pub downgrade: Downgrade,
     /// Whether chunks are written as start, content and end. Default: no.
     pub expand: bool,
-    /// Limits of size.
+    /// What clients have to show; `None`: nothing, and what they show is passed on.
+    pub auth: Option<Auth>,
+    /// Which pages may ask and read; `None`: the agent's word passes.
+    pub cors: Option<Cors>,
+    /// Limits of size, number and rate.
     pub limits: Limits,
     /// Event types and members that are left out; `None`: the stage is not in the pipeline.
     pub select: Option<Select>,
@@ -278,7 +286,7 @@ pub enum Unrepresentable {
     Custom,
 }
 
-/// `limits`: sizes in bytes.
+/// `limits`: sizes in bytes, numbers and rates; `None`: no limit.
 #[derive(Clone, Debug)]
 pub struct Limits {
     /// The body of a request. Default: 32 MiB.
@@ -287,6 +295,14 @@ pub struct Limits {
     pub frame: usize,
     /// The shared state of a stream, with what a change to it needs. Default: 8 MiB.
     pub state: usize,
+    /// Runs at once.
+    pub runs: Option<u32>,
+    /// Runs at once of one name, where [`Route::auth`] tells it.
+    pub runs_per_key: Option<u32>,
+    /// Requests in a time.
+    pub rate: Option<Rate>,
+    /// What an agent may send in one answer.
+    pub run: Budget,
 }
 
 /// `select`: what is left out of a stream.

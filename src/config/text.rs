@@ -1,6 +1,7 @@
 //! The spellings that a configuration uses inside strings: text comes in, a checked value goes out, or what
 //! to write instead. One type a spelling; its `format` in the schema leads back to it.
 
+mod access;
 mod names;
 mod network;
 mod pattern;
@@ -12,6 +13,7 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
+pub(super) use access::{By, KeySet, Origin, Rate, Sha256};
 pub(super) use names::{DropType, HeaderName, HeaderValue, LogFilter, Name, StripMember};
 pub(super) use network::{Address, AddressOrOff, AgentUrl, HealthPath, Host, Network, RoutePath};
 pub(super) use pattern::{Pattern, Pointer, ToolName};
@@ -84,8 +86,8 @@ macro_rules! texts {
 }
 
 texts! {
-    Address AddressOrOff AgentUrl DropType Duration DurationOrOff HeaderName HeaderValue HealthPath Host LogFilter
-    Name Network Pattern Pointer Release RoutePath Size StripMember ToolName Wait
+    Address AddressOrOff AgentUrl DropType Duration DurationOrOff HeaderName HeaderValue HealthPath Host KeySet LogFilter
+    Name Network Origin Pattern Pointer Rate Release RoutePath Sha256 Size StripMember ToolName Wait
 }
 
 /// The nearest of these names, if it is near enough to have been meant.

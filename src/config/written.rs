@@ -1,6 +1,7 @@
 //! A configuration as people write it: its shape, descriptions and defaults, and nothing about what may go
 //! together. The schema and the check for unknown keys both come from these types.
 
+mod access;
 mod agent;
 mod policy;
 mod route;
@@ -12,9 +13,12 @@ use serde::{Deserialize, Serialize};
 
 use super::text::{Address, AddressOrOff, AgentUrl, LogFilter, Network, Text, Wait};
 
+pub(super) use access::{AdminAuthOrOff, Algorithm, ApiKey, AuthOrOff, Budget, Cors, Jwt};
 pub(super) use agent::{Agent, Balance, EjectOrOff, HeaderRules, HeaderText, HttpVersion, Resume, Secret};
 pub(super) use policy::{OnDenied, Raw, RawEvent, Redaction, SlowClient, Throttle, Tools};
-pub(super) use route::{ClientVersion, Encoding, Escape, Fault, Guard, Middleware, OnMismatch, Route, Unrepresentable};
+pub(super) use route::{
+    ClientVersion, Encoding, Escape, Fault, Guard, Limits, Middleware, OnMismatch, Route, Unrepresentable,
+};
 
 /// The configuration of a Tidegate process.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -56,6 +60,8 @@ pub(super) struct Written {
 pub(super) struct Admin {
     /// The address of `/metrics`, `/livez`, `/readyz` and `/config`, or "off". Keep it away from clients.
     pub(super) listen: AddressOrOff,
+    /// What has to be shown there, but for `/livez` and `/readyz`; or "off".
+    pub(super) auth: AdminAuthOrOff,
 }
 
 /// `[drain]`.
@@ -129,7 +135,7 @@ impl Default for Written {
 
 impl Default for Admin {
     fn default() -> Self {
-        Self { listen: AddressOrOff(Some((Ipv4Addr::LOCALHOST, 9090).into())) }
+        Self { listen: AddressOrOff(Some((Ipv4Addr::LOCALHOST, 9090).into())), auth: AdminAuthOrOff::default() }
     }
 }
 

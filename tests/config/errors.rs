@@ -348,7 +348,7 @@ fn agents_and_routes_have_to_meet() {
         "a.toml",
         &format!("routes = [1]\n{agents}"),
         &[
-            "a.toml:1:11: routes[0]: expected a table of `agent`, `client_version`, `downgrade`, `encoding`, `escape`, `expand`, \
+            "a.toml:1:11: routes[0]: expected a table of `agent`, `auth`, `client_version`, `cors`, `downgrade`, `encoding`, `escape`, `expand`, \
          `guard`, `headers`, `host`, `keepalive`, `limits`, `name`, `on_error`, `path`, `redact`, `select`, `state`, `throttle`, \
          `tools`, `upgrade`, found a number",
         ],

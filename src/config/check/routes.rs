@@ -2,7 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use super::{Context, agents::names, policy};
+use super::{
+    Context,
+    access::{self, Places},
+    agents::names,
+    policy,
+};
 use crate::{
     agui::Version,
     config::{
@@ -38,7 +43,7 @@ pub(super) fn check(written: &mut Written, context: &Context<'_>, found: &mut Fo
         route.agent = agent(route, &agents, &path, context, found);
         let name = route.name.get_or_insert_with(|| crate::config::text::Name(route.path.0.clone())).0.clone();
         let client_version = client_version(&mut route.middleware.client_version);
-        let next = self::checked(name, client_version, route, &path, found);
+        let next = self::checked(name, client_version, route, &path, context, found);
         let unread = ["path", "host", "headers", "name"].iter().any(|key| context.is_removed(&path.key(key)));
         if !unread {
             distinct(&readable, &next, &path, found);
@@ -112,9 +117,13 @@ fn checked(
     client_version: ClientVersion,
     written: &written::Route,
     path: &KeyPath,
+    context: &Context<'_>,
     found: &mut Found<'_>,
 ) -> Route {
     let middleware = &written.middleware;
+    let places = Places { route: path, context };
+    let auth = access::auth(&middleware.auth, &places, found);
+    let rate = access::rate(&middleware.limits, auth.as_ref(), &places, found);
     let headers = names(&written.headers.entries, &path.key("headers"), found);
     let fault = |fault| match fault {
         written::Fault::Pass => Fault::Pass,
@@ -131,6 +140,8 @@ fn checked(
         agent: written.agent.clone().unwrap_or_default(),
         keepalive: middleware.keepalive.0,
         client_version,
+        auth,
+        cors: access::cors(&middleware.cors),
         upgrade: middleware.upgrade,
         downgrade: Downgrade {
             unrepresentable: match middleware.downgrade.unrepresentable {
@@ -144,6 +155,10 @@ fn checked(
             body: middleware.limits.body.0,
             frame: bytes(middleware.limits.frame),
             state: bytes(middleware.limits.state),
+            runs: middleware.limits.runs,
+            runs_per_key: middleware.limits.runs_per_key,
+            rate,
+            run: access::budget(middleware.limits.run),
         },
         select: (!drop.is_empty() || !strip.is_empty()).then_some(Select { drop, strip }),
         guard: match middleware.guard {

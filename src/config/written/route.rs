@@ -5,9 +5,12 @@ use std::time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Headers, Redaction, Throttle, Tools};
+use super::{
+    Headers, Redaction, Throttle, Tools,
+    access::{AuthOrOff, Budget, Cors},
+};
 use crate::config::text::{
-    DropType, DurationOrOff, HeaderName, HeaderValue, Host, Name, Release, RoutePath, Size, StripMember,
+    DropType, DurationOrOff, HeaderName, HeaderValue, Host, Name, Rate, Release, RoutePath, Size, StripMember,
 };
 
 /// `[[routes]]`: one thing that clients ask for.
@@ -41,7 +44,11 @@ pub(in crate::config) struct Middleware {
     pub(in crate::config) encoding: Encoding,
     /// Silence after which a client gets an SSE comment, so that nothing on the way gives up; or "off".
     pub(in crate::config) keepalive: DurationOrOff,
-    /// Limits of size.
+    /// What clients have to show, or "off". Whoever does not gets HTTP status 401.
+    pub(in crate::config) auth: AuthOrOff,
+    /// Which pages in a browser may ask and read. None are answered for by default: what the agent says passes.
+    pub(in crate::config) cors: Cors,
+    /// Limits of size, number and rate.
     pub(in crate::config) limits: Limits,
     /// What clients speak when they do not say: a version, or the header in which they say it and a version for
     /// those that do not send it. Default: the current version.
@@ -155,6 +162,19 @@ pub(in crate::config) struct Limits {
     /// The shared state of a stream, with what a change to it needs. Past it the state is not followed: everything is
     /// passed on, until a snapshot that fits.
     pub(in crate::config) state: Size,
+    /// Runs at once. Past it new ones get HTTP status 503. Default: no limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 4294967295u64))]
+    pub(in crate::config) runs: Option<u32>,
+    /// Runs at once of one key's name, or one value of the token's claim. Past it: 429. Default: no limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 4294967295u64))]
+    pub(in crate::config) runs_per_key: Option<u32>,
+    /// Requests in a time, by ip, key, claim:NAME or header:NAME, as in "60/min by ip". Past it: 429. Default: no limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::config) rate: Option<Rate>,
+    /// What an agent may send in one answer. Past it the run ends with the code `BUDGET_EXCEEDED`.
+    pub(in crate::config) run: Budget,
 }
 
 /// `select`.
@@ -245,6 +265,8 @@ impl Default for Middleware {
             upgrade: false,
             downgrade: Downgrade::default(),
             expand: false,
+            auth: AuthOrOff::default(),
+            cors: Cors::default(),
             limits: Limits::default(),
             guard: Guard::default(),
             select: Select::default(),
@@ -260,7 +282,15 @@ impl Default for Middleware {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { body: Size(32 << 20), frame: Size(10 << 20), state: Size(8 << 20) }
+        Self {
+            body: Size(32 << 20),
+            frame: Size(10 << 20),
+            state: Size(8 << 20),
+            runs: None,
+            runs_per_key: None,
+            rate: None,
+            run: Budget::default(),
+        }
     }
 }
 
