@@ -7,12 +7,16 @@
 #[path = "gateway/support/mod.rs"]
 mod support;
 
+#[path = "gateway/auth.rs"]
+mod auth;
 #[path = "gateway/cancel.rs"]
 mod cancel;
 #[path = "gateway/codings.rs"]
 mod codings;
 #[path = "gateway/connections.rs"]
 mod connections;
+#[path = "gateway/cors.rs"]
+mod cors;
 #[path = "gateway/drain.rs"]
 mod drain;
 #[path = "gateway/endpoints.rs"]
@@ -31,6 +35,8 @@ mod grammar;
 mod headers;
 #[path = "gateway/http2.rs"]
 mod http2;
+#[path = "gateway/limits.rs"]
+mod limits;
 #[path = "gateway/relaying.rs"]
 mod relaying;
 #[path = "gateway/routing.rs"]
@@ -41,5 +47,7 @@ mod runs;
 mod slow;
 #[path = "gateway/timeouts.rs"]
 mod timeouts;
+#[path = "gateway/tokens.rs"]
+mod tokens;
 #[path = "gateway/versions.rs"]
 mod versions;

@@ -51,7 +51,7 @@ impl Shown {
             }
         }
         let routes = shown.get_mut("routes").and_then(Value::as_array_mut);
-        routes.into_iter().flatten().for_each(|route| without_digests(route));
+        routes.into_iter().flatten().for_each(without_digests);
         if let Some(admin) = shown.get_mut("admin") {
             without_digests(admin);
         }

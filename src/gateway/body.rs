@@ -13,6 +13,7 @@ use super::{
     ahead::{Ahead, Shared},
     drain::Ticket,
     link::Download,
+    places::Place,
     socket::Line,
     stream::EventStream,
 };
@@ -24,7 +25,7 @@ pub type Broken = Box<dyn std::error::Error + Send + Sync>;
 #[derive(Debug)]
 pub struct Body {
     content: Content,
-    ticket: Option<Ticket>,
+    ticket: Option<(Ticket, Option<Place>)>,
     answering: Option<Answering>,
 }
 
@@ -66,9 +67,9 @@ impl Body {
         .into()
     }
 
-    /// Keeps this request in flight for as long as the body lives.
-    pub fn hold(&mut self, ticket: Ticket) {
-        self.ticket = Some(ticket);
+    /// Keeps this request in flight, and its place taken, for as long as the body lives.
+    pub fn hold(&mut self, ticket: Ticket, place: Option<Place>) {
+        self.ticket = Some((ticket, place));
     }
 
     /// Tells this connection when the answer is over.

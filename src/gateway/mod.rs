@@ -1,12 +1,16 @@
 //! Sockets: a configuration comes in, a running gateway goes out. The story of one run is in `run`, and every
 //! other module here is a noun of that story.
 
+mod admit;
 mod agent;
 mod ahead;
 mod alarm;
+mod auth;
 mod balance;
 mod body;
+mod budget;
 mod conversions;
+mod cors;
 mod drain;
 mod eject;
 mod endpoint;
@@ -15,8 +19,10 @@ mod headers;
 mod health;
 mod link;
 mod listen;
+mod places;
 mod problem;
 mod quiet;
+mod rate;
 mod recipe;
 mod resolve;
 mod route;
@@ -44,6 +50,8 @@ use std::{
 use tokio::sync::watch;
 
 use crate::{config::Config, observe::Metrics};
+use admit::Gates;
+pub use auth::{Keys, shows_one};
 use standing::Standings;
 use worker::{Phase, Worker};
 
@@ -67,13 +75,14 @@ pub fn start(config: &Config, metrics: &Metrics) -> io::Result<Running> {
     let (phase, receiver) = watch::channel(Phase::Up);
     let config = Arc::new(config.clone());
     let standings: Arc<[_]> = config.agents.iter().map(|agent| Standings::new(agent, metrics)).collect();
+    let gates = Gates::new(&config.routes);
     let mut threads = Vec::with_capacity(count);
     for (n, listeners) in sockets.per_thread.into_iter().enumerate() {
         let (config, metrics, receiver) = (config.clone(), metrics.clone(), receiver.clone());
-        let standings = standings.clone();
+        let (gates, standings) = (gates.clone(), standings.clone());
         let thread = thread::Builder::new().name(format!("worker-{n}")).spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build_local(Default::default())?;
-            let worker = Worker::new(&config, &metrics, &standings)?;
+            let worker = Worker::new(&config, &gates, &metrics, &standings)?;
             runtime.block_on(worker.run(listeners, receiver, n == 0))
         })?;
         threads.push(thread);

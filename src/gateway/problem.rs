@@ -19,16 +19,84 @@ pub struct Problem {
     pub retry_after: Option<u32>,
     /// Whether the connection cannot be used again.
     pub close: bool,
+    /// What to show in a request, as `WWW-Authenticate` says it.
+    pub challenge: Option<&'static str>,
 }
 
 impl Problem {
     const fn new(status: StatusCode, code: &'static str, detail: &'static str) -> Self {
-        Self { status, code, detail, retry_after: None, close: false }
+        Self { status, code, detail, retry_after: None, close: false, challenge: None }
     }
 
     /// No route for this host, path and headers.
     pub const NOT_FOUND: Self =
         Self::new(StatusCode::NOT_FOUND, "NOT_FOUND", "no route of this gateway has this host, path and headers");
+    /// Nothing was shown that tells who asks.
+    pub const UNAUTHORIZED: Self = Self {
+        challenge: Some("Bearer realm=\"tidegate\""),
+        ..Self::new(
+            StatusCode::UNAUTHORIZED,
+            "UNAUTHORIZED",
+            "this route has to know who asks; send a key or token as `Authorization: Bearer`, or a key as `x-api-key`",
+        )
+    };
+    /// What was shown is not taken.
+    pub const WRONG_CREDENTIALS: Self = Self {
+        challenge: Some("Bearer realm=\"tidegate\", error=\"invalid_token\""),
+        ..Self::new(
+            StatusCode::UNAUTHORIZED,
+            "UNAUTHORIZED",
+            "the key or token is not taken here; it may be mistyped, withdrawn, expired or meant for somebody else",
+        )
+    };
+    /// A good token that does not name anybody.
+    pub const FORBIDDEN: Self = Self::new(
+        StatusCode::FORBIDDEN,
+        "FORBIDDEN",
+        "the token is good, but lacks the claim that tells who asks; get one that has it",
+    );
+    /// The issuer's keys could not be read yet.
+    pub const NO_KEYS: Self = Self {
+        retry_after: Some(10),
+        ..Self::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "AUTH_UNAVAILABLE",
+            "tokens cannot be checked at the moment, for the keys of their issuer cannot be read; try again later",
+        )
+    };
+    /// A page of an origin that may not ask.
+    pub const ORIGIN: Self = Self::new(
+        StatusCode::FORBIDDEN,
+        "ORIGIN_NOT_ALLOWED",
+        "pages of this origin may not ask here; its exact spelling has to be in cors.origins",
+    );
+    /// `limits.rate`.
+    pub const RATE_LIMITED: Self = Self {
+        retry_after: Some(1),
+        ..Self::new(
+            StatusCode::TOO_MANY_REQUESTS,
+            "RATE_LIMITED",
+            "too many requests in a short time; try again when Retry-After has passed",
+        )
+    };
+    /// `limits.runs`.
+    pub const TOO_MANY_RUNS: Self = Self {
+        retry_after: Some(1),
+        ..Self::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "TOO_MANY_RUNS",
+            "as many runs are in flight as this route takes; try again when Retry-After has passed",
+        )
+    };
+    /// `limits.runs_per_key`.
+    pub const TOO_MANY_RUNS_OF_KEY: Self = Self {
+        retry_after: Some(1),
+        ..Self::new(
+            StatusCode::TOO_MANY_REQUESTS,
+            "TOO_MANY_RUNS",
+            "you have as many runs in flight as one may have here; wait until one of them is over",
+        )
+    };
     /// A client that reads no encoding of a run.
     pub const NOT_ACCEPTABLE: Self = Self::new(
         StatusCode::NOT_ACCEPTABLE,
@@ -141,6 +209,11 @@ impl Problem {
         "the run took longer than this agent may take; it may still be acting on the request",
     );
 
+    /// The same, to be tried again after so many seconds.
+    pub fn after(self, seconds: u32) -> Self {
+        Self { retry_after: Some(seconds), ..self }
+    }
+
     /// The answer.
     pub fn into_response(self) -> Response<Body> {
         let json = serde_json::json!({
@@ -157,6 +230,9 @@ impl Problem {
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
         if let Some(seconds) = self.retry_after {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        if let Some(challenge) = self.challenge {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
         }
         if self.close {
             headers.insert(header::CONNECTION, HeaderValue::from_static("close"));

@@ -15,9 +15,14 @@ pub fn order(routes: &mut [config::Route]) {
 
 /// Whether this route serves a request for `path` at `host` with these headers.
 pub fn serves(route: &config::Route, host: Option<&str>, path: &str, headers: &HeaderMap) -> bool {
+    reaches(route, host, path)
+        && route.headers.iter().all(|(name, value)| headers.get_all(name).iter().any(|sent| sent == value))
+}
+
+/// Whether this route may serve a request for `path` at `host`, as far as these tell.
+pub fn reaches(route: &config::Route, host: Option<&str>, path: &str) -> bool {
     rest_of(&route.path, path).is_some()
         && route.host.as_deref().is_none_or(|wanted| host.is_some_and(|host| host.eq_ignore_ascii_case(wanted)))
-        && route.headers.iter().all(|(name, value)| headers.get_all(name).iter().any(|sent| sent == value))
 }
 
 /// What is left of `path` below `base`, with its leading slash; `None` if it lies elsewhere.

@@ -7,8 +7,10 @@ use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, Version, heade
 use hyper::body::Incoming;
 
 use super::{
+    admit::{Guest, Refused},
     agent::{Agent, Errand, Failure},
     body::Body,
+    cors,
     endpoint::Endpoint,
     headers::{self, Origin},
     link::Download,
@@ -48,18 +50,28 @@ pub struct Peer {
 pub async fn answer(request: Request<Incoming>, peer: Peer, worker: Rc<Worker>) -> Result<Response<Body>, Infallible> {
     let ticket = worker.drain.ticket();
     let line = peer.line.clone();
-    let mut response = match Story::admit(&request, peer, &worker) {
-        Ok(story) => {
-            let mut response = story.answer(request).await;
-            response.body_mut().hold(ticket);
-            response
-        }
-        Err((problem, reason)) => {
-            worker.metrics.refused(reason);
-            worker.metrics.request(problem.status);
-            problem.into_response()
-        }
+    let site = worker.site_for(&request);
+    let page = site.and_then(|site| site.page(request.headers()));
+    let is_preflight = page.is_some() && cors::is_preflight(&request);
+    let answer = match &page {
+        Some(page) if is_preflight => page.preflight(request.headers()),
+        _ => match Story::admit(&request, peer, site, &worker).await {
+            Ok(mut story) => {
+                let mut response = story.answer(request).await;
+                response.body_mut().hold(ticket, story.guest.take_place());
+                Ok(response)
+            }
+            Err(refused) => Err(refused),
+        },
     };
+    let mut response = answer.unwrap_or_else(|(problem, reason)| {
+        worker.metrics.refused(reason);
+        worker.metrics.request(problem.status);
+        problem.into_response()
+    });
+    if let Some(page) = page {
+        page.mark(&mut response, is_preflight);
+    }
     if let Some(line) = line {
         response.body_mut().answers_on(line);
     }
@@ -81,13 +93,19 @@ struct Story {
     /// gateway's choice.
     may_be_a_run: bool,
     client: std::net::IpAddr,
+    guest: Guest,
     intake: Rc<Intake>,
     received: Instant,
 }
 
 impl Story {
-    /// Finds the route of a request, or why it is not let in.
-    fn admit(request: &Request<Incoming>, peer: Peer, worker: &Rc<Worker>) -> Result<Self, (Problem, Refusal)> {
+    /// Lets a request into its site, or says why not.
+    async fn admit(
+        request: &Request<Incoming>,
+        peer: Peer,
+        site: Option<&Rc<Site>>,
+        worker: &Rc<Worker>,
+    ) -> Result<Self, Refused> {
         let received = Instant::now();
         if worker.drain.deadline().is_some() {
             return Err((Problem::DRAINING, Refusal::Draining));
@@ -104,16 +122,7 @@ impl Story {
         if route::climbs(request.uri().path()) {
             return Err((Problem::BAD_PATH, Refusal::Malformed));
         }
-        let host = route::host_of(request.uri(), headers);
-        let site = worker
-            .sites
-            .iter()
-            .find(|site| route::serves(&site.config, host, request.uri().path(), headers))
-            .ok_or((Problem::NOT_FOUND, Refusal::NotFound))?;
-        let declared = headers.get(header::CONTENT_LENGTH).and_then(|n| n.to_str().ok()?.parse::<u64>().ok());
-        if declared.is_some_and(|length| length > site.config.limits.body) {
-            return Err((Problem::BODY_TOO_LARGE, Refusal::Body));
-        }
+        let site = site.ok_or((Problem::NOT_FOUND, Refusal::NotFound))?;
         let address = peer.address.ip().to_canonical();
         let origin = Origin {
             peer: address,
@@ -125,6 +134,12 @@ impl Story {
                 .or_else(|| headers.get(header::HOST).cloned()),
             version: request.version(),
         };
+        let client = origin.client(headers, &worker.trusted_proxies);
+        let mut guest = site.gate.admit(headers, client).await?;
+        let declared = headers.get(header::CONTENT_LENGTH).and_then(|n| n.to_str().ok()?.parse::<u64>().ok());
+        if declared.is_some_and(|length| length > site.config.limits.body) {
+            return Err((Problem::BODY_TOO_LARGE, Refusal::Body));
+        }
         let trace = headers.get(TRACEPARENT).and_then(|value| TraceParent::parse(value.as_bytes()));
         let accept: Vec<&[u8]> = accept(headers).collect();
         let accepted = Accepted::of(accept.iter().copied());
@@ -132,16 +147,21 @@ impl Story {
         if negotiate(accepted, site.sides(client_version)).is_err() && accepted.names_one() {
             return Err((Problem::NOT_ACCEPTABLE, Refusal::NotAcceptable));
         }
+        let may_be_a_run = accepted.names_one() || carries_json(request);
+        if may_be_a_run {
+            site.gate.seat(&mut guest)?;
+        }
         let readable = !headers.contains_key(header::CONTENT_ENCODING);
         Ok(Self {
             worker: worker.clone(),
             site: site.clone(),
             peer,
-            client: origin.client(headers, &worker.trusted_proxies),
+            client,
+            guest,
             origin,
             accepted,
             client_version,
-            may_be_a_run: accepted.names_one() || carries_json(request),
+            may_be_a_run,
             starts_trace: trace.is_none(),
             trace: trace.unwrap_or_else(TraceParent::start),
             intake: Intake::new(site.config.limits.body, readable, worker.metrics.clone(), site.metrics.clone()),
@@ -188,6 +208,7 @@ impl Story {
     async fn send(&self, request: Request<Incoming>) -> Result<(Response<Download>, Rc<Endpoint>), Failure> {
         let reading = self.reading(&request);
         let (mut head, body) = request.into_parts();
+        self.site.gate.hide(&mut head.headers);
         headers::toward_agent(&mut head.headers, &self.origin, &self.agent().config.headers);
         if self.may_be_a_run {
             head.headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
@@ -312,6 +333,7 @@ impl Story {
             standing: None,
             is_run,
             frame_limit: config.limits.frame,
+            budget: config.limits.run,
             agent_encoding: from,
             speaks_protobuf: self.agent().speaks_protobuf.clone(),
             pipeline: self.site.recipe.build_knowing(&peers, &self.intake.known_calls()),
@@ -340,6 +362,7 @@ impl Story {
         record.client_version =
             value(input.protocol_version).or(self.client_version.map(|version| version.to_string()));
         record.client_address = Some(self.client);
+        record.key = self.guest.name().cloned();
         record.trace = Some(self.trace);
         let (metrics, active) = (self.worker.metrics.clone(), self.intake.active());
         Tally::new(metrics, self.site.metrics.clone(), active, record, self.received)

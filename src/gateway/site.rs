@@ -5,7 +5,12 @@ use std::{io, rc::Rc, sync::Arc};
 
 use http::HeaderMap;
 
-use super::{agent::Agent, recipe};
+use super::{
+    admit::{Gate, Gates},
+    agent::Agent,
+    cors::Page,
+    recipe,
+};
 use crate::{
     agui::Version,
     config,
@@ -27,6 +32,8 @@ pub struct Site {
     pub config: config::Route,
     /// Its name.
     pub name: Arc<str>,
+    /// What stands before it.
+    pub gate: Arc<Gate>,
     /// What answers.
     pub agent: Rc<Agent>,
     /// What its streams pass through.
@@ -41,9 +48,10 @@ pub struct Site {
 
 impl Site {
     /// The site of this route, which names one of `agents`.
-    pub fn new(route: &config::Route, agents: &[Rc<Agent>], metrics: &Metrics) -> io::Result<Rc<Self>> {
+    pub fn new(route: &config::Route, agents: &[Rc<Agent>], gates: &Gates, metrics: &Metrics) -> io::Result<Rc<Self>> {
         let agent = agents.iter().find(|agent| agent.config.name == route.agent);
         let agent = agent.ok_or_else(|| io::Error::other("a route names an agent that is not configured"))?;
+        let gate = gates.of(&route.name).ok_or_else(|| io::Error::other("a route has no gate"))?;
         let recipe = recipe::of(route)?;
         let escape = match route.escape {
             config::Escape::Off => Escape::Off,
@@ -52,6 +60,7 @@ impl Site {
         };
         Ok(Rc::new(Self {
             name: Arc::from(route.name.as_str()),
+            gate,
             agent: agent.clone(),
             metrics: metrics.route(
                 &route.name,
@@ -67,6 +76,11 @@ impl Site {
 }
 
 impl Site {
+    /// The page that sent these headers, as far as this site's answers are about pages.
+    pub fn page(&self, headers: &HeaderMap) -> Option<Page> {
+        self.config.cors.as_ref().map(|cors| Page::of(cors, headers))
+    }
+
     /// What the configuration says of the client's version, by this header if it names one; `None`: nothing.
     pub fn client_version(&self, headers: &HeaderMap) -> Option<Version> {
         let config = &self.config.client_version;

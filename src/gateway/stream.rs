@@ -26,7 +26,7 @@ use super::{
 };
 use crate::{
     agui::{Encoding, Event, EventKind, Kinds, Life, Version, json},
-    config::Fault,
+    config::{Budget, Fault},
     observe::{Code, Outcome},
     pipeline::{self, Dropped, End, Peers, Pipeline, Sink},
     wire::{Batch, Item, Reader, Unreadable, Writer, proto::NotCarried},
@@ -47,6 +47,8 @@ pub struct Parts {
     pub is_run: bool,
     /// The largest event, in bytes.
     pub frame_limit: usize,
+    /// What the agent may send.
+    pub budget: Budget,
     /// The encoding of the agent's body.
     pub agent_encoding: Encoding,
     /// Learns whether the agent speaks protobuf of 1.0.
@@ -84,6 +86,7 @@ pub struct EventStream {
     phase: Phase,
     reader: Reader,
     frame_limit: usize,
+    budget: Budget,
     pipeline: Pipeline,
     reads_ahead: bool,
     /// The client was given bytes and has not asked for more since.
@@ -145,6 +148,7 @@ impl EventStream {
             phase: Phase::Undecided(Vec::new()),
             reader,
             frame_limit: parts.frame_limit,
+            budget: parts.budget,
             pipeline: parts.pipeline,
             reads_ahead: parts.reads_ahead,
             given: false,
@@ -362,6 +366,10 @@ impl EventStream {
         self.timers.event(at);
         self.tally.read(&event, at);
         self.tally.lost(losses, event.kind(), Encoding::Protobuf);
+        // The end of a run is never too much.
+        if !event.kind().is_terminal() && self.tally.spent().exceeds(&self.budget) {
+            return self.stop(End::Stopped, Some((Code::BudgetExceeded, Outcome::Budget)), at);
+        }
         if event.kind() == EventKind::RunStarted {
             let declared = event.string("protocolVersion").map(|version| Version::declared(&version));
             if self.agent_encoding == Encoding::Protobuf {

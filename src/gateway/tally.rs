@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{socket::Line, usage};
+use super::{budget::Spent, socket::Line, usage};
 use crate::{
     agui::{Encoding, Event, EventKind, Life, Version},
     observe::{
@@ -238,6 +238,11 @@ impl Tally {
                 }
             }
         }
+    }
+
+    /// What the agent has sent so far.
+    pub fn spent(&self) -> Spent {
+        Spent { events: self.read.events, bytes: self.read.bytes, tool_calls: self.record.tool_calls }
     }
 
     /// An event goes to the client.

@@ -21,9 +21,11 @@ use tokio::{
 };
 
 use super::{
+    admit::Gates,
     agent::Agent,
+    cors,
     drain::Drain,
-    endpoint, health,
+    endpoint, health, route,
     run::{self, Peer},
     site::Site,
     socket::{ClientSocket, Line},
@@ -83,7 +85,12 @@ pub struct Worker {
 
 impl Worker {
     /// A thread's share of this configuration, with what all threads know of its agents, in their order.
-    pub fn new(config: &Config, metrics: &Metrics, standings: &[Arc<Standings>]) -> io::Result<Rc<Self>> {
+    pub fn new(
+        config: &Config,
+        gates: &Gates,
+        metrics: &Metrics,
+        standings: &[Arc<Standings>],
+    ) -> io::Result<Rc<Self>> {
         let agents = config
             .agents
             .iter()
@@ -91,8 +98,9 @@ impl Worker {
             .map(|(agent, standings)| Agent::new(agent, standings.clone()).map(Rc::new))
             .collect::<io::Result<Vec<_>>>()?;
         let mut routes = config.routes.clone();
-        super::route::order(&mut routes);
-        let sites = routes.iter().map(|route| Site::new(route, &agents, metrics)).collect::<io::Result<Vec<_>>>()?;
+        route::order(&mut routes);
+        let sites =
+            routes.iter().map(|route| Site::new(route, &agents, gates, metrics)).collect::<io::Result<Vec<_>>>()?;
         Ok(Rc::new(Self {
             sites,
             agents,
@@ -100,6 +108,23 @@ impl Worker {
             metrics: metrics.clone(),
             drain: Rc::default(),
         }))
+    }
+
+    /// The site that a request is for.
+    pub fn site_for<B>(&self, request: &Request<B>) -> Option<&Rc<Site>> {
+        let (path, headers) = (request.uri().path(), request.headers());
+        let host = route::host_of(request.uri(), headers);
+        if cors::is_preflight(request) {
+            // A preflight has none of the headers that tell routes apart; any of them that knows the page will do.
+            let first = self.sites.iter().find(|site| route::reaches(&site.config, host, path))?;
+            let alike =
+                |site: &&Rc<Site>| site.config.path == first.config.path && route::reaches(&site.config, host, path);
+            let knows = |site: &&Rc<Site>| site.page(headers).is_some_and(|page| page.may_ask());
+            if let Some(site) = self.sites.iter().filter(alike).find(knows) {
+                return Some(site);
+            }
+        }
+        self.sites.iter().find(|site| route::serves(&site.config, host, path, headers))
     }
 
     /// Serves until the process has drained. One thread `checks` the agents' endpoints for all.
@@ -185,6 +210,10 @@ impl Worker {
 
     async fn sweep(self: Rc<Self>) {
         loop {
+            for site in &self.sites {
+                let gate = site.gate.clone();
+                tokio::task::spawn_local(async move { gate.upkeep().await });
+            }
             tokio::time::sleep(SWEEP).await;
             for agent in &self.agents {
                 agent.sweep();

@@ -51,6 +51,14 @@ closed_set! {
 closed_set! {
     /// Why a request was answered without asking an agent.
     Refusal {
+        /// It is not known who asks, or they may not.
+        Auth = "auth",
+        /// A page of its origin may not ask.
+        Origin = "origin",
+        /// It comes too early after others.
+        Rate = "rate",
+        /// As many runs are in flight as may be.
+        Runs = "runs",
         /// Its body is too large.
         Body = "body",
         /// No route wants it.

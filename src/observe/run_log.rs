@@ -32,7 +32,7 @@ pub struct RunRecord {
     pub parent_run_id: Option<String>,
     /// Whom the run is for: the peer, or whom a trusted proxy names.
     pub client_address: Option<IpAddr>,
-    /// The name of the key that the client showed; never the key.
+    /// The name of the key that the client showed, or whom its token names; never the key.
     pub key: Option<Arc<str>>,
     /// The version that the client declared or is configured with.
     pub client_version: Option<String>,
@@ -123,7 +123,7 @@ impl RunRecord {
             run_id = self.run_id.as_deref().map(cut),
             parent_run_id = self.parent_run_id.as_deref().map(cut),
             client_address = self.client_address.map(|address| address.to_string()),
-            key = self.key.as_deref(),
+            key = self.key.as_deref().map(cut),
             client_version = self.client_version.as_deref().map(cut),
             agent_version = self.agent_version.as_deref().map(cut),
             client_encoding = self.client_encoding.map(Encoding::as_str),

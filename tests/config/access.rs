@@ -84,7 +84,7 @@ auth = { api_keys = [{ name = "a", sha256 = "SHA" }, { name = "b", sha256 = "SHA
         .as_str(),
         &[
             "a.toml:3:1: admin.auth: nobody could show anything; write `api_keys` into it, or \"off\" to let everyone in",
-            "a.toml:5:12: defaults.auth.jwt.audience: is missing; write what `aud` is in tokens for this route: others \
+            "a.toml:5:10: defaults.auth.jwt.audience: is missing; write what `aud` is in tokens for this route: others \
              are for somebody else",
             "a.toml:5:66: defaults.auth.jwt.algorithms: no token could be taken; write at least one, as in [\"RS256\"]",
             "a.toml:8:19: routes[0].limits.rate: nobody shows a token here; write `auth.jwt`, or count by ip",

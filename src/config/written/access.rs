@@ -14,7 +14,7 @@ use crate::config::text::{Duration, KeySet, Name, Origin, Sha256, Size};
 #[schemars(inline)]
 pub(in crate::config) enum AuthOrOff {
     Off(Off),
-    Auth(Auth),
+    Auth(Box<Auth>),
 }
 
 /// The word "off".

@@ -3,6 +3,7 @@
 mod connection;
 mod gateway;
 pub mod http2;
+pub mod issuer;
 mod message;
 
 use std::{future::Future, time::Duration};

@@ -1,0 +1,130 @@
+//! Who may ask, and how often: a request for a route comes in; a guest, or why it is refused, goes out. What the guest
+//! asks for is not looked at.
+
+use std::{net::IpAddr, sync::Arc, time::Duration};
+
+use http::HeaderMap;
+
+use super::{
+    auth::{Auth, Identity, Unknown, Who},
+    places::{Full, Place, Places},
+    problem::Problem,
+    rate::Rate,
+};
+use crate::{config, observe::Refusal};
+
+/// A refusal, as it is told and as it is counted.
+pub type Refused = (Problem, Refusal);
+
+/// What stands before a route. All threads share it, so that its limits are those of the process.
+#[derive(Debug)]
+pub struct Gate {
+    auth: Option<Auth>,
+    rate: Option<Rate>,
+    places: Option<Arc<Places>>,
+}
+
+/// The gates of all routes, by the routes' names.
+#[derive(Clone, Debug)]
+pub struct Gates(Vec<(String, Arc<Gate>)>);
+
+impl Gates {
+    /// Nobody has come yet.
+    pub fn new(routes: &[config::Route]) -> Self {
+        Self(routes.iter().map(|route| (route.name.clone(), Arc::new(Gate::new(route)))).collect())
+    }
+
+    /// The gate of this route.
+    pub fn of(&self, route: &str) -> Option<Arc<Gate>> {
+        self.0.iter().find(|(name, _)| name == route).map(|(_, gate)| gate.clone())
+    }
+}
+
+/// Whom a gate has let in.
+#[derive(Debug, Default)]
+pub struct Guest {
+    who: Option<Who>,
+    place: Option<Place>,
+}
+
+impl Guest {
+    /// The name, for the run log.
+    pub fn name(&self) -> Option<&Arc<str>> {
+        self.who.as_ref().map(Who::name)
+    }
+
+    /// The place that the guest was given, to be kept as long as the answer goes on.
+    pub fn take_place(&mut self) -> Option<Place> {
+        self.place.take()
+    }
+}
+
+impl Gate {
+    fn new(route: &config::Route) -> Self {
+        let limits = &route.limits;
+        let limited = limits.runs.is_some() || limits.runs_per_key.is_some();
+        Self {
+            auth: route.auth.as_ref().map(Auth::new),
+            rate: limits.rate.as_ref().map(Rate::new),
+            places: limited.then(|| Places::new(limits.runs, limits.runs_per_key)),
+        }
+    }
+
+    /// Lets a request of this client in, or not. By address also those are counted that are then refused, so that keys
+    /// cannot be tried out in a row.
+    pub async fn admit(&self, headers: &HeaderMap, client: IpAddr) -> Result<Guest, Refused> {
+        let rate = self.rate.as_ref();
+        let check = |rate: &Rate, who: Option<&Identity>| {
+            rate.check(client, headers, who).map_err(|wait| (Problem::RATE_LIMITED.after(seconds(wait)), Refusal::Rate))
+        };
+        rate.filter(|rate| rate.is_by_address()).map_or(Ok(()), |rate| check(rate, None))?;
+        let identity = match &self.auth {
+            Some(auth) => Some(auth.identify(headers).await.map_err(|unknown| (told(unknown), Refusal::Auth))?),
+            None => None,
+        };
+        rate.filter(|rate| !rate.is_by_address()).map_or(Ok(()), |rate| check(rate, identity.as_ref()))?;
+        Ok(Guest { who: identity.map(|identity| identity.who), place: None })
+    }
+
+    /// Gives a guest who may begin a run a place for it.
+    pub fn seat(&self, guest: &mut Guest) -> Result<(), Refused> {
+        let Some(places) = &self.places else { return Ok(()) };
+        let place = places.take(guest.who.as_ref()).map_err(|full| match full {
+            Full::All => (Problem::TOO_MANY_RUNS, Refusal::Runs),
+            Full::One => (Problem::TOO_MANY_RUNS_OF_KEY, Refusal::Runs),
+        })?;
+        guest.place = Some(place);
+        Ok(())
+    }
+
+    /// Takes away what was shown to this gate.
+    pub fn hide(&self, headers: &mut HeaderMap) {
+        if let Some(auth) = &self.auth {
+            auth.hide(headers);
+        }
+    }
+
+    /// Does what is due from time to time.
+    pub async fn upkeep(&self) {
+        if let Some(rate) = &self.rate {
+            rate.tidy();
+        }
+        if let Some(auth) = &self.auth {
+            auth.upkeep().await;
+        }
+    }
+}
+
+fn told(unknown: Unknown) -> Problem {
+    match unknown {
+        Unknown::Nothing => Problem::UNAUTHORIZED,
+        Unknown::Wrong => Problem::WRONG_CREDENTIALS,
+        Unknown::Nameless => Problem::FORBIDDEN,
+        Unknown::Unavailable => Problem::NO_KEYS,
+    }
+}
+
+/// Whole seconds, none too few.
+fn seconds(wait: Duration) -> u32 {
+    u32::try_from(wait.as_secs()).unwrap_or(u32::MAX).saturating_add(1)
+}
