@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http::{
     HeaderValue, Method, Response, StatusCode,
-    header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS},
+    header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS},
     request::Parts,
 };
 use http_body_util::Full;
@@ -39,6 +39,12 @@ pub(super) fn answer(state: &AdminState, request: &Parts) -> Response<Full<Bytes
             return problem(StatusCode::NOT_FOUND, "There is no such page; / lists them.");
         }
     };
+    let is_health = matches!(request.uri.path(), "/livez" | "/readyz");
+    if !is_health && !state.lets_in(&request.headers) {
+        let mut refused = problem(StatusCode::UNAUTHORIZED, "Show a key of admin.auth as `Authorization: Bearer`.");
+        refused.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"tidegate admin\""));
+        return refused;
+    }
     if matches!(request.method, Method::GET | Method::HEAD) {
         return page(state, request);
     }

@@ -5,7 +5,12 @@ use std::{
     sync::atomic::{AtomicU8, Ordering::Relaxed},
 };
 
-use crate::observe::Metrics;
+use http::HeaderMap;
+
+use crate::{
+    gateway::{Keys, shows_one},
+    observe::Metrics,
+};
 
 /// Whether the gateway wants runs. It only moves forward.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,12 +29,28 @@ pub struct AdminState {
     metrics: Metrics,
     readiness: AtomicU8,
     config: Box<dyn Fn() -> String + Send + Sync>,
+    keys: Keys,
 }
 
 impl AdminState {
     /// A gateway that is starting. `config` gives the configuration in use as JSON, with every secret hidden (I9).
     pub fn new(metrics: Metrics, config: impl Fn() -> String + Send + Sync + 'static) -> Self {
-        Self { metrics, readiness: AtomicU8::new(Readiness::Starting as u8), config: Box::new(config) }
+        Self {
+            metrics,
+            readiness: AtomicU8::new(Readiness::Starting as u8),
+            config: Box::new(config),
+            keys: Keys::new(&[]),
+        }
+    }
+
+    /// Has one of these keys shown for every page but those about health; without any, none.
+    pub fn guarded(self, keys: Keys) -> Self {
+        Self { keys, ..self }
+    }
+
+    /// Whether a request with these headers may read all pages.
+    pub(super) fn lets_in(&self, headers: &HeaderMap) -> bool {
+        self.keys.is_empty() || shows_one(headers, &self.keys)
     }
 
     /// Moves on to this readiness; never back, so that who says "ready" late does not undo a drain.

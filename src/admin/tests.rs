@@ -3,6 +3,7 @@
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
+use sha2::Digest as _;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
@@ -11,7 +12,7 @@ use tokio::{
 };
 
 use super::{AdminState, Readiness, serve};
-use crate::observe::Metrics;
+use crate::{config::ApiKey, gateway::Keys, observe::Metrics};
 
 struct Admin {
     address: SocketAddr,
@@ -21,10 +22,15 @@ struct Admin {
 }
 
 async fn admin() -> Admin {
+    admin_with(&[]).await
+}
+
+async fn admin_with(keys: &[ApiKey]) -> Admin {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let metrics = Metrics::new("0.1.0", "abc");
-    let state = Arc::new(AdminState::new(metrics, || r#"{"listen":["127.0.0.1:8080"]}"#.to_owned()));
+    let state = AdminState::new(metrics, || r#"{"listen":["127.0.0.1:8080"]}"#.to_owned());
+    let state = Arc::new(state.guarded(Keys::new(keys)));
     let (stop, stopped) = oneshot::channel::<()>();
     let shutdown = async move { drop(stopped.await) };
     let task = tokio::spawn(serve(listener, Arc::clone(&state), shutdown));
@@ -164,4 +170,19 @@ async fn it_answers_on_one_connection_until_it_is_told_to_stop_and_then_stops() 
     tokio::time::timeout(Duration::from_millis(900), admin.task).await.expect("idle connections close").unwrap();
     assert_eq!(stream.read(&mut buffer).await.unwrap(), 0);
     assert!(TcpStream::connect(admin.address).await.is_err());
+}
+
+#[tokio::test]
+async fn with_keys_only_health_is_shown_to_everyone() {
+    let key = ApiKey { name: "p".into(), sha256: sha2::Sha256::digest("key").into() };
+    let admin = admin_with(&[key]).await;
+    for (path, status) in [("/livez", 200), ("/readyz", 503), ("/metrics", 401), ("/config", 401), ("/", 401)] {
+        assert_eq!(admin.get(path).await.status, status, "{path}");
+    }
+    let refused = admin.ask("GET", "/config", "authorization: Bearer other\r\n").await;
+    assert_eq!(refused.header("www-authenticate"), Some("Bearer realm=\"tidegate admin\""));
+    assert!(refused.status == 401 && !refused.body.contains("127.0.0.1"));
+    for shown in ["authorization: Bearer key\r\n", "x-api-key: key\r\n"] {
+        assert_eq!(admin.ask("GET", "/metrics", shown).await.status, 200, "{shown}");
+    }
 }

@@ -14,7 +14,7 @@ use super::demo;
 use crate::{
     admin::{self, AdminState, Readiness},
     config::Config,
-    gateway::{self, Running},
+    gateway::{self, Keys, Running},
     observe::Metrics,
 };
 
@@ -47,7 +47,8 @@ impl Process {
         let metrics = Metrics::new(env!("CARGO_PKG_VERSION"), REVISION);
         metrics.config_loaded(&config.hash());
         let shown = format!("{:#}", config.show());
-        let state = Arc::new(AdminState::new(metrics.clone(), move || shown.clone()));
+        let state = AdminState::new(metrics.clone(), move || shown.clone());
+        let state = Arc::new(state.guarded(Keys::new(&config.admin.api_keys)));
         let admin = config.admin.listen.map(bind).transpose()?;
         let running = gateway::start(config, &metrics)?;
         let address = admin.as_ref().map(TcpListener::local_addr).transpose()?;

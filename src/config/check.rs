@@ -62,6 +62,7 @@ pub(super) fn config(
         listen: written.listen.into_vec().into_iter().map(|address| address.0).collect(),
         threads,
         trusted_proxies: written.trusted_proxies.into_iter().map(|block| block.0).collect(),
+        connections_per_address: written.connections_per_address,
         admin: Admin { listen: written.admin.listen.0, api_keys },
         drain: Drain { deadline: written.drain.deadline.0 },
         log,

@@ -41,6 +41,8 @@ pub struct Config {
     pub threads: NonZeroUsize,
     /// Peers whose `Forwarded` and `X-Forwarded-*` are believed. Default: none.
     pub trusted_proxies: Vec<IpNet>,
+    /// Connections that one address may have at once, but for the trusted proxies. Default: no limit.
+    pub connections_per_address: Option<u32>,
     /// The operator's listener.
     pub admin: Admin,
     /// What happens at SIGTERM.

@@ -38,6 +38,11 @@ pub(super) struct Written {
     pub(super) threads: Option<u16>,
     /// The proxies in front, as blocks of addresses, whose `Forwarded` and `X-Forwarded-*` headers are believed.
     pub(super) trusted_proxies: Vec<Network>,
+    /// Connections that one address may have at once; more are closed. Proxies of `trusted_proxies` are not counted.
+    /// Default: no limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 4294967295u64))]
+    pub(super) connections_per_address: Option<u32>,
     /// The operator's listener.
     pub(super) admin: Admin,
     /// What happens at SIGTERM.
@@ -123,6 +128,7 @@ impl Default for Written {
             agent: None,
             threads: None,
             trusted_proxies: Vec::new(),
+            connections_per_address: None,
             admin: Admin::default(),
             drain: Drain::default(),
             log: Log::default(),

@@ -54,6 +54,11 @@ impl HeadScan {
         self.over
     }
 
+    /// Whether any of the head was read.
+    pub fn has_begun(&self) -> bool {
+        self.begun || self.said || self.len > 0
+    }
+
     /// Whether the head has a length and a transfer coding, which two readers may follow differently.
     pub fn has_both(&self) -> bool {
         self.length && self.coding

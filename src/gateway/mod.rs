@@ -11,12 +11,14 @@ mod body;
 mod budget;
 mod conversions;
 mod cors;
+mod crowd;
 mod drain;
 mod eject;
 mod endpoint;
 mod head;
 mod headers;
 mod health;
+mod hurry;
 mod link;
 mod listen;
 mod places;
@@ -52,8 +54,9 @@ use tokio::sync::watch;
 use crate::{config::Config, observe::Metrics};
 use admit::Gates;
 pub use auth::{Keys, shows_one};
+use crowd::Crowd;
 use standing::Standings;
-use worker::{Phase, Worker};
+use worker::{Phase, Shared, Worker};
 
 /// A gateway at work.
 #[derive(Debug)]
@@ -74,15 +77,17 @@ pub fn start(config: &Config, metrics: &Metrics) -> io::Result<Running> {
     let sockets = listen::bind(&config.listen, count)?;
     let (phase, receiver) = watch::channel(Phase::Up);
     let config = Arc::new(config.clone());
-    let standings: Arc<[_]> = config.agents.iter().map(|agent| Standings::new(agent, metrics)).collect();
-    let gates = Gates::new(&config.routes);
+    let shared = Shared {
+        gates: Gates::new(&config.routes),
+        crowd: Crowd::new(config.connections_per_address, &config.trusted_proxies),
+        standings: config.agents.iter().map(|agent| Standings::new(agent, metrics)).collect(),
+    };
     let mut threads = Vec::with_capacity(count);
     for (n, listeners) in sockets.per_thread.into_iter().enumerate() {
-        let (config, metrics, receiver) = (config.clone(), metrics.clone(), receiver.clone());
-        let (gates, standings) = (gates.clone(), standings.clone());
+        let (config, metrics, shared, receiver) = (config.clone(), metrics.clone(), shared.clone(), receiver.clone());
         let thread = thread::Builder::new().name(format!("worker-{n}")).spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build_local(Default::default())?;
-            let worker = Worker::new(&config, &gates, &metrics, &standings)?;
+            let worker = Worker::new(&config, &shared, &metrics)?;
             runtime.block_on(worker.run(listeners, receiver, n == 0))
         })?;
         threads.push(thread);

@@ -101,7 +101,7 @@ impl Rate {
 }
 
 /// The addresses that are one client's: with IPv6 a whole block is handed out to each.
-fn block(address: IpAddr) -> (bool, u128) {
+pub fn block(address: IpAddr) -> (bool, u128) {
     match address {
         IpAddr::V4(address) => (false, u128::from(address.to_bits())),
         IpAddr::V6(address) => (true, address.to_bits() >> 64),

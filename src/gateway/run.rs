@@ -50,6 +50,9 @@ pub struct Peer {
 pub async fn answer(request: Request<Incoming>, peer: Peer, worker: Rc<Worker>) -> Result<Response<Body>, Infallible> {
     let ticket = worker.drain.ticket();
     let line = peer.line.clone();
+    if let Some(line) = &line {
+        line.answers();
+    }
     let site = worker.site_for(&request);
     let page = site.and_then(|site| site.page(request.headers()));
     let is_preflight = page.is_some() && cors::is_preflight(&request);

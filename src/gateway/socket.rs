@@ -33,6 +33,7 @@ pub struct Line {
     stalled: Cell<Duration>,
     give_up: Cell<Option<Instant>>,
     head: RefCell<HeadScan>,
+    answering: Cell<bool>,
 }
 
 impl Line {
@@ -41,6 +42,22 @@ impl Line {
     /// A head that was sent before the answer to the request before it was over is not seen whole.
     pub fn expect_head(&self) {
         self.head.take();
+        self.answering.set(false);
+    }
+
+    /// A request is there, and is answered from now on.
+    pub fn answers(&self) {
+        self.answering.set(true);
+    }
+
+    /// Whether the head of a request is there, and the request is yet to be answered. Over HTTP/2 it always is.
+    pub fn has_head(&self) -> bool {
+        self.answering.get() || self.head.borrow().is_over()
+    }
+
+    /// Whether some of the head of the next request is there.
+    pub fn has_begun(&self) -> bool {
+        self.head.borrow().has_begun()
     }
 
     /// Whether the last head had a length and a transfer coding.

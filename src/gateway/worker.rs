@@ -1,5 +1,5 @@
 //! One thread of the gateway: connections come in from its own listeners, each is served on this thread to its
-//! end. Threads share nothing but the counters of the metrics and the standing of the agents' endpoints.
+//! end. Threads share nothing but the counters of the metrics, the standing of the agents' endpoints and who is let in.
 
 use std::{
     future::{Future, poll_fn},
@@ -24,14 +24,20 @@ use super::{
     admit::Gates,
     agent::Agent,
     cors,
+    crowd::{Crowd, Presence},
     drain::Drain,
-    endpoint, health, route,
+    endpoint, health,
+    hurry::Hurried,
+    route,
     run::{self, Peer},
     site::Site,
     socket::{ClientSocket, Line},
     standing::Standings,
 };
-use crate::{config::Config, observe::Metrics};
+use crate::{
+    config::Config,
+    observe::{Metrics, Refusal},
+};
 
 /// The most bytes that one connection holds in each direction before it waits for the other side.
 pub const MAX_BUFFER: usize = 64 * 1024;
@@ -40,7 +46,9 @@ pub const MAX_BUFFER: usize = 64 * 1024;
 pub const STREAM_WINDOW: u32 = 256 * 1024;
 /// The same for all streams of a connection: so much that streams nobody reads never take the room of another.
 pub const ALL_STREAMS: u32 = 1 << 30;
-/// How long a client may take to send the head of its next request.
+/// The most bytes of a request's head over HTTP/2; over HTTP/1.1 it has to fit the buffer, and has 100 headers at most.
+const MAX_HEAD: u32 = 64 * 1024;
+/// How long a client may take to begin its next request.
 const HEAD_LIMIT: Duration = Duration::from_secs(75);
 /// How often connections to agents are looked after.
 const SWEEP: Duration = Duration::from_secs(10);
@@ -81,32 +89,42 @@ pub struct Worker {
     pub metrics: Metrics,
     /// The order to shut down.
     pub drain: Rc<Drain>,
+    crowd: Arc<Crowd>,
+}
+
+/// What all threads share.
+#[derive(Clone, Debug)]
+pub struct Shared {
+    /// Who may ask, by route.
+    pub gates: Gates,
+    /// Who is connected.
+    pub crowd: Arc<Crowd>,
+    /// What is known of the agents' endpoints, in the order of the agents.
+    pub standings: Arc<[Arc<Standings>]>,
 }
 
 impl Worker {
     /// A thread's share of this configuration, with what all threads know of its agents, in their order.
-    pub fn new(
-        config: &Config,
-        gates: &Gates,
-        metrics: &Metrics,
-        standings: &[Arc<Standings>],
-    ) -> io::Result<Rc<Self>> {
+    pub fn new(config: &Config, shared: &Shared, metrics: &Metrics) -> io::Result<Rc<Self>> {
         let agents = config
             .agents
             .iter()
-            .zip(standings)
+            .zip(&*shared.standings)
             .map(|(agent, standings)| Agent::new(agent, standings.clone()).map(Rc::new))
             .collect::<io::Result<Vec<_>>>()?;
         let mut routes = config.routes.clone();
         route::order(&mut routes);
-        let sites =
-            routes.iter().map(|route| Site::new(route, &agents, gates, metrics)).collect::<io::Result<Vec<_>>>()?;
+        let sites = routes
+            .iter()
+            .map(|route| Site::new(route, &agents, &shared.gates, metrics))
+            .collect::<io::Result<Vec<_>>>()?;
         Ok(Rc::new(Self {
             sites,
             agents,
             trusted_proxies: config.trusted_proxies.clone(),
             metrics: metrics.clone(),
             drain: Rc::default(),
+            crowd: shared.crowd.clone(),
         }))
     }
 
@@ -160,9 +178,13 @@ impl Worker {
         let builder = Rc::new(builder());
         loop {
             match listener.accept().await {
-                Ok((stream, address)) => {
-                    tokio::task::spawn_local(self.clone().serve(builder.clone(), stream, address));
-                }
+                Ok((stream, address)) => match self.crowd.enter(address.ip()) {
+                    Some(presence) => {
+                        let serving = self.clone().serve(builder.clone(), stream, address, presence);
+                        tokio::task::spawn_local(serving);
+                    }
+                    None => self.metrics.refused(Refusal::Connections),
+                },
                 Err(error) => {
                     // Out of file descriptors, mostly: whoever waits is served once some are free.
                     tracing::warn!(%error, "cannot accept a connection");
@@ -178,13 +200,14 @@ impl Worker {
         builder: Rc<auto::Builder<Local>>,
         stream: TcpStream,
         address: std::net::SocketAddr,
+        _presence: Presence,
     ) {
         if let Err(error) = stream.set_nodelay(true).and_then(|()| endpoint::keep_alive(&stream)) {
             tracing::debug!(%error, "connection closed before it was served");
             return;
         }
         let line = Rc::new(Line::default());
-        let socket = ClientSocket::new(stream, line.clone());
+        let socket = Hurried::new(ClientSocket::new(stream, line.clone()), line.clone(), HEAD_LIMIT);
         let worker = self.clone();
         let service = service_fn(move |request: Request<Incoming>| {
             let line = (request.version() < http::Version::HTTP_2).then(|| line.clone());
@@ -232,6 +255,7 @@ fn builder() -> auto::Builder<Local> {
         .initial_stream_window_size(STREAM_WINDOW)
         .initial_connection_window_size(ALL_STREAMS)
         .max_send_buf_size(MAX_BUFFER)
+        .max_header_list_size(MAX_HEAD)
         .max_concurrent_streams(1000);
     builder
 }

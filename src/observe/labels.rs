@@ -59,6 +59,8 @@ closed_set! {
         Rate = "rate",
         /// As many runs are in flight as may be.
         Runs = "runs",
+        /// Its address has as many connections as it may have.
+        Connections = "connections",
         /// Its body is too large.
         Body = "body",
         /// No route wants it.

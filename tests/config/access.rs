@@ -25,13 +25,14 @@ fn nobody_has_to_show_anything_by_default() {
 #[test]
 fn every_key_of_access_arrives_where_it_acts() {
     let config = toml(&format!(
-        "{AGENT}[admin]\nauth = {{ api_keys = [{{ name = \"p\", sha256 = \"{SHA}\" }}] }}\n[defaults]\nauth = {{ \
+        "connections_per_address = 4\n{AGENT}[admin]\nauth = {{ api_keys = [{{ name = \"p\", sha256 = \"{SHA}\" }}] }}\n[defaults]\nauth = {{ \
          api_keys = [{{ name = \"web\", sha256 = \"{}\" }}], {} }}\ncors = {{ origins = [\"https://App.example.com\", \
          \"http://localhost:3000\"], credentials = true }}\nlimits = {{ runs = 9, runs_per_key = 2, rate = \
          \"5/h by claim:tenant\", run = {{ events = 7, bytes = \"1KiB\", tool_calls = 3 }} }}\n",
         SHA.to_uppercase(),
         jwt(", leeway = \"5s\", algorithms = [\"EdDSA\"], claim = \"email\"")
     ));
+    assert_eq!(config.connections_per_address, Some(4));
     let route = &config.routes[0];
     let auth = route.auth.as_ref().unwrap();
     assert_eq!(config.admin.api_keys[0].sha256, auth.api_keys[0].sha256);

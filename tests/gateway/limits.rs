@@ -176,6 +176,20 @@ async fn nobody_has_more_runs_than_one_may_have() {
     finish(begun(&gateway, &agent, &a).await).await;
 }
 
+#[tokio::test]
+async fn an_address_has_so_many_connections_and_no_more() {
+    let agent = Agent::new().await;
+    let gateway = Gateway::start(&format!("connections_per_address = 2\nagent = \"{}\"", agent.url()));
+    let first = begun(&gateway, &agent, &post("/")).await;
+    let idle = gateway.connect().await;
+    gateway.connect().await.is_left().await;
+    gateway.shows("tidegate_requests_refused_total", &["reason=\"connections\""], 1.0).await;
+    drop(idle);
+    tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    finish(begun(&gateway, &agent, &post("/")).await).await;
+    finish(first).await;
+}
+
 /// What a client sees of a run that is never over, and how long the agent's connection lasts.
 async fn spends(limits: &str, events: &[String]) -> (String, Gateway) {
     let agent = Agent::new().await;

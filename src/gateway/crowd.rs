@@ -1,0 +1,81 @@
+//! How many connections one address may have: a peer that connects comes in, its presence or that it is one too many goes
+//! out. Threads share the counts; they change once a connection.
+
+use std::{
+    collections::HashMap,
+    net::IpAddr,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use ipnet::IpNet;
+
+use super::rate::block;
+
+/// The connections of all addresses.
+#[derive(Debug)]
+pub struct Crowd {
+    most: Option<u32>,
+    /// Proxies, behind which there are many.
+    exempt: Vec<IpNet>,
+    /// Those who have any; so no more than there are connections.
+    present: Mutex<HashMap<(bool, u128), u32>>,
+}
+
+/// A connection, for as long as it lives.
+#[derive(Debug)]
+pub struct Presence(Option<(Arc<Crowd>, (bool, u128))>);
+
+impl Crowd {
+    /// So many each, but for these; `None`: without end.
+    pub fn new(most: Option<u32>, exempt: &[IpNet]) -> Arc<Self> {
+        Arc::new(Self { most, exempt: exempt.to_vec(), present: Mutex::default() })
+    }
+
+    /// Counts a connection from this address; `None`: it has as many as it may have.
+    pub fn enter(self: &Arc<Self>, address: IpAddr) -> Option<Presence> {
+        let address = address.to_canonical();
+        let Some(most) = self.most.filter(|_| !self.exempt.iter().any(|net| net.contains(&address))) else {
+            return Some(Presence(None));
+        };
+        let block = block(address);
+        let mut present = self.present.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = present.entry(block).or_default();
+        (*count < most).then(|| {
+            *count += 1;
+            Presence(Some((self.clone(), block)))
+        })
+    }
+}
+
+impl Drop for Presence {
+    fn drop(&mut self) {
+        let Some((crowd, block)) = &self.0 else { return };
+        let mut present = crowd.present.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = present.get_mut(block) {
+            *count -= 1;
+            if *count == 0 {
+                present.remove(block);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_has_so_many_and_no_more_and_leaves_nothing_behind() {
+        let crowd = Crowd::new(Some(2), &["10.0.0.0/8".parse().unwrap()]);
+        let enter = |address: &str| crowd.enter(address.parse().unwrap());
+        let here = [enter("192.0.2.1").unwrap(), enter("::ffff:192.0.2.1").unwrap()];
+        assert!(enter("192.0.2.1").is_none());
+        let other = enter("192.0.2.2").unwrap();
+        let proxy: Vec<_> = (0..9).map(|_| enter("10.1.1.1").unwrap()).collect();
+        drop((here, other, proxy));
+        assert!(crowd.present.lock().unwrap().is_empty());
+        let open = Crowd::new(None, &[]);
+        assert!(open.enter("192.0.2.1".parse().unwrap()).is_some() && open.present.lock().unwrap().is_empty());
+    }
+}
