@@ -145,10 +145,16 @@ impl Throttle {
             self.tracked.lose(kind);
             return self.barrier(event, at, out);
         };
+        let creates =
+            kind == EventKind::ActivitySnapshot && !change.id.as_deref().is_some_and(|id| self.tracked.knows(id));
         let verdict = self.tracked.follow(kind, &change);
         let raw_event = change.raw_event && self.policy.keep_raw_event;
         if closes || verdict == Verdict::Malformed || raw_event || change.says_more {
             return self.barrier(event, at, out);
+        }
+        if creates {
+            // Messages are shown in the order in which they appear.
+            self.hold.clear(at, out);
         }
         // The snapshots and the deltas of one value are one item.
         let (item, patch) = match kind {

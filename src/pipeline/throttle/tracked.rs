@@ -24,6 +24,11 @@ impl Tracked {
         Self { state: None, activities: Vec::new(), limit }
     }
 
+    /// Whether this activity is sure to be there.
+    pub(super) fn knows(&self, id: &str) -> bool {
+        self.activities.iter().any(|(other, _)| **other == *id)
+    }
+
     /// Follows a change; what is to be said of it.
     pub(super) fn follow(&mut self, kind: EventKind, change: &Change<'_>) -> Verdict {
         let id = change.id.as_deref().unwrap_or_default();

@@ -74,7 +74,11 @@ impl Client {
                 }
             }
             MessagesSnapshot => has.activities.clear(),
-            TextMessageStart | TextMessageEnd | ToolCallStart | ToolCallEnd | ReasoningMessageStart
+            TextMessageStart
+            | TextMessageEnd
+            | ToolCallStart
+            | ToolCallEnd
+            | ReasoningMessageStart
             | ReasoningMessageEnd => {
                 let bare = event.without(|member| member.is("rawEvent") || member.is("metadata"));
                 let bare = bare.unwrap_or_else(|| event.clone());
@@ -142,8 +146,8 @@ pub fn at_barriers(texts: &[Vec<u8>]) -> Vec<(String, Reduced)> {
     let mut list = Vec::new();
     for text in texts {
         let kind = Event::made(text.clone()).kind();
-        let passes = kind.is_content()
-            || matches!(kind, Raw | StateSnapshot | StateDelta | ActivitySnapshot | ActivityDelta);
+        let passes =
+            kind.is_content() || matches!(kind, Raw | StateSnapshot | StateDelta | ActivitySnapshot | ActivityDelta);
         if !passes {
             list.push((String::from_utf8_lossy(text).into_owned(), client.has.clone()));
         }

@@ -100,7 +100,7 @@ fn what_closes_a_chunk_stream_is_a_barrier_also_if_it_could_be_merged() {
     }
     let aside = [
         r#"{"type":"STATE_SNAPSHOT","snapshot":{},"subagentRunId":"x"}"#,
-        r#"{"type":"ACTIVITY_SNAPSHOT","messageId":"x","activityType":"t","content":{}}"#,
+        r#"{"type":"ACTIVITY_DELTA","messageId":"x","activityType":"t","patch":[]}"#,
         r#"{"type":"TEXT_MESSAGE_CONTENT","messageId":"x","delta":"x","subagentRunId":"x"}"#,
     ];
     for aside in aside {

@@ -123,9 +123,16 @@ fn patch(id: &str, operations: &str) -> String {
 
 #[test]
 fn activities_are_told_apart_and_the_last_snapshot_of_each_wins() {
-    let list = [("a", "{}"), ("b", "{}"), ("a", r#"{"n":1}"#), ("b", r#"{"n":1}"#), ("a", r#"{"n":2}"#)];
-    let list = list.map(|(id, content)| activity(id, content, ""));
-    assert_eq!(out(&list), [&*list[0], &list[1], &list[4], &list[3]]);
+    let list = [("a", "{}"), ("b", "{}"), ("a", "{}"), ("b", "{}"), ("a", r#"{"n":1}"#), ("b", r#"{"n":1}"#)];
+    let list = [&list[..], &[("a", r#"{"n":2}"#), ("b", r#"{"n":2}"#)]].concat();
+    let list: Vec<_> = list.iter().map(|(id, content)| activity(id, content, "")).collect();
+    assert_eq!(out(&list), [&*list[0], &list[1], &list[2], &list[7], &list[6]]);
+}
+
+#[test]
+fn activities_appear_in_the_order_in_which_they_came() {
+    let list = [patch("a", ""), activity("a", "{}", ""), activity("b", "{}", ""), patch("a", "")];
+    assert_eq!(out(&list), list);
 }
 
 #[test]
