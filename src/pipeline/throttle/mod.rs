@@ -99,14 +99,15 @@ impl Throttle {
         }
         let text = event.text().clone();
         let piece = Piece::read(shape, &text);
-        if shape.chunk {
-            self.chunk(shape, piece.as_ref(), at, out);
-        } else if !self.follow.is_idle() && self.follow.event(&event) {
-            self.hold.clear(at, out);
-        }
+        // What others continue depends on what this closes or opens: it may wait only where all wait behind it.
+        let turns = match shape.chunk {
+            true => self.chunk(shape, piece.as_ref(), at, out) && !self.hold.slow,
+            false => !self.follow.is_idle() && self.follow.event(&event),
+        };
         let mergeable = |piece: &Piece<'_>| {
             let raw_event = piece.raw_event && self.policy.keep_raw_event;
-            !raw_event && piece.end.is_some() && !event.is_named_error()
+            let waits = turns && (!shape.chunk || piece.measure.half);
+            !raw_event && !waits && piece.end.is_some() && !event.is_named_error()
         };
         let Some(piece) = piece.filter(mergeable) else { return self.barrier(event, at, out) };
         let id = piece.id.clone();
@@ -121,16 +122,19 @@ impl Throttle {
         self.hold.delta(Key { kind: event.kind(), owner, id }, event, piece, at, out);
     }
 
-    /// What a chunk opens and closes. Behind one that is out of place nothing is taken for certain.
-    fn chunk(&mut self, shape: &'static Shape, piece: Option<&Piece<'_>>, at: Instant, out: &mut Out<'_>) {
+    /// What a chunk opens and closes; whether it opens an item. Behind one that is out of place nothing is taken for
+    /// certain.
+    fn chunk(&mut self, shape: &'static Shape, piece: Option<&Piece<'_>>, at: Instant, out: &mut Out<'_>) -> bool {
         match piece.map(|piece| (piece, self.follow.turn(shape, piece))) {
-            Some((_, Turn::Continues(..))) => {}
+            Some((_, Turn::Continues(..))) => false,
             Some((piece, Turn::Opens(lane))) => {
                 self.hold.clear(at, out);
                 self.follow.open(lane, shape, piece);
+                true
             }
             Some((_, Turn::Odd)) | None => {
                 self.follow.close_all();
+                false
             }
         }
     }

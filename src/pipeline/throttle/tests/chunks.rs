@@ -137,3 +137,13 @@ fn a_new_run_knows_nothing_of_the_streams_before_it() {
     let list = [chunk(M, "a"), run, chunk("", "b"), chunk("", "c"), chunk("", "d")];
     assert_eq!(out(&list), list);
 }
+
+#[test]
+fn what_opens_or_closes_a_chunk_stream_never_waits_behind_what_continues_another() {
+    let half = text("n", r"\ud83d");
+    let list = [chunk(N, "a"), chunk(OF_S, "1"), half, chunk("", "2")];
+    assert_eq!(out(&list), list);
+    let call = r#"{"type":"TOOL_CALL_CHUNK","toolCallId":"c","toolCallName":"f","delta":"\ud83d"}"#.to_owned();
+    let list = [chunk(M, "a"), chunk(OF_S, "1"), call, chunk("", "2")];
+    assert_eq!(out(&list), list);
+}
