@@ -18,6 +18,8 @@ struct Opener {
 #[derive(Debug, Default)]
 pub(super) struct Follow {
     lanes: Lanes<Opener>,
+    /// Whether a client may have streams open that are not known here, until all are closed.
+    lost: bool,
 }
 
 /// What a chunk is.
@@ -32,9 +34,9 @@ pub(super) enum Turn<'a> {
 }
 
 impl Follow {
-    /// Whether no chunk stream is open.
+    /// Whether no chunk stream is open, for certain.
     pub(super) fn is_idle(&self) -> bool {
-        self.lanes.is_idle()
+        self.lanes.is_idle() && !self.lost
     }
 
     /// What this chunk is.
@@ -59,7 +61,7 @@ impl Follow {
         }
     }
 
-    /// Follows an event that is no chunk; whether it closes anything.
+    /// Follows an event that is no chunk; whether it may close anything.
     pub(super) fn event(&mut self, event: &Event) -> bool {
         match event.kind() {
             EventKind::Raw
@@ -70,20 +72,27 @@ impl Follow {
             | EventKind::Other => false,
             EventKind::RunStarted | EventKind::RunFinished | EventKind::RunError => {
                 self.lanes.forget();
-                !self.lanes.close_all().is_empty()
+                self.close_all()
             }
             EventKind::MessagesSnapshot => self.close_all(),
             EventKind::SubagentFinished | EventKind::SubagentError => {
                 let owner = event.string("subagentRunId");
                 owner.is_some_and(|owner| self.lanes.close(Some(&owner)).is_some())
             }
-            kind => self.explicit(kind, event),
+            kind => self.explicit(kind, event) || self.lost,
         }
     }
 
-    /// Closes every chunk stream: nothing is certain any more.
+    /// Closes every chunk stream; whether there may have been one.
     pub(super) fn close_all(&mut self) -> bool {
-        !self.lanes.close_all().is_empty()
+        let lost = std::mem::take(&mut self.lost);
+        !self.lanes.close_all().is_empty() || lost
+    }
+
+    /// A chunk came that is out of place: what is open is not known any more.
+    pub(super) fn lose(&mut self) {
+        self.close_all();
+        self.lost = true;
     }
 
     /// The bytes of what is kept.

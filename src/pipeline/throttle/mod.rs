@@ -133,7 +133,7 @@ impl Throttle {
                 true
             }
             Some((_, Turn::Odd)) | None => {
-                self.follow.close_all();
+                self.follow.lose();
                 false
             }
         }

@@ -35,7 +35,6 @@ const BARRIERS: &[&str] = &[
     r#"{"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":"x","timestamp":"now"}"#,
     r#"{"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":"x","rawEvent":{x}}"#,
     r#"{"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":"x","a":1,"a":1}"#,
-    r#"{"type":"TEXT_MESSAGE_CHUNK","delta":"x"}"#,
     r#"{"type":"STATE_SNAPSHOT"}"#,
     r#"{"type":"STATE_DELTA","delta":{}}"#,
     r#"{"type":"STATE_DELTA","delta":[{"op":"remove"}]}"#,

@@ -147,3 +147,10 @@ fn what_opens_or_closes_a_chunk_stream_never_waits_behind_what_continues_another
     let list = [chunk(M, "a"), chunk(OF_S, "1"), call, chunk("", "2")];
     assert_eq!(out(&list), list);
 }
+
+#[test]
+fn behind_a_chunk_out_of_place_what_could_close_a_stream_is_a_barrier_until_all_are_closed() {
+    let run = r#"{"type":"RUN_STARTED","threadId":"t","runId":"r"}"#.to_owned();
+    let list = [chunk("", "?"), text("m", "a"), text("m", "b"), run, text("m", "c"), text("m", "d"), text("m", "e")];
+    assert_eq!(out(&list), [&list[..5], &[text("m", "de")]].concat());
+}
