@@ -204,11 +204,15 @@ impl Tools {
         }
         self.count(&name, Decision::Allowed, out);
         self.calls.set(id, &name, Stand::Shown { judged: true })?;
-        let is_among_others = self.follow.has_calls_besides(lane);
+        // Streams that were opened meanwhile may have made it ambiguous whose a piece is that names neither its call nor
+        // its lane; the parent agent's goes before the others.
+        let is_ambiguous = lane.is_some() && self.follow.has_calls_besides(lane);
+        let is_bare = |event: &Event| {
+            let names = ["toolCallId", "subagentRunId"];
+            event.kind() == EventKind::ToolCallChunk && names.iter().all(|name| event.string(name).is_none())
+        };
         for event in events {
-            let is_unnamed = event.kind() == EventKind::ToolCallChunk && event.string("toolCallId").is_none();
-            // Streams that were opened meanwhile may have made it ambiguous whose it is.
-            let event = if is_unnamed && is_among_others { event.with("toolCallId", &quoted(id)) } else { event };
+            let event = if is_ambiguous && is_bare(&event) { event.with("toolCallId", &quoted(id)) } else { event };
             out.send(event, at);
         }
         Ok(())
