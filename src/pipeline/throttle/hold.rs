@@ -94,9 +94,7 @@ impl Hold {
             window.blank = piece.is_empty();
             return out.send(event, at);
         }
-        if open {
-            window.due = at;
-        }
+        window.due = if open { at } else { at + every };
         self.queue.push(Entry { item: Some(item), body: Body::Delta(Delta::of(&event, piece)), since: at });
         self.bound(at, out);
     }
@@ -115,13 +113,12 @@ impl Hold {
         let place = self.queue.place(item);
         if let Some(window) = self.windows.get_mut(item)
             && place.is_none()
-            && window.due <= at
         {
-            if !self.slow {
-                window.due = at + self.policy.every;
+            let open = window.due <= at;
+            window.due = if open && self.slow { at } else { at + self.policy.every };
+            if open && !self.slow {
                 return out.send(event, at);
             }
-            window.due = at;
         }
         let place = place.unwrap_or_else(|| {
             self.queue.push(Entry { item: Some(item), body: Body::Changes(Changes::default()), since: at })

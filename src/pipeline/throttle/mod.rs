@@ -3,8 +3,9 @@
 //!
 //! A *barrier* is every event that is not known to be mergeable: what is held leaves before it, and the next delta after it
 //! leaves at once. Between two barriers each item (a message, a tool call, the state, an activity) has a *window* of its
-//! own, which begins when something of it leaves; what comes within it leaves when it ends, as one. So items may go around
-//! each other, which no reader can tell at a barrier, but nothing goes around more of its own. A `RAW` waits for all that is
+//! own: what comes sooner than a window after something of it left is held, for a window from its first piece on, and
+//! leaves as one. So items may go around each other, which no reader can tell at a barrier, but nothing goes around more of
+//! its own. A `RAW` waits for all that is
 //! held before it; deltas that came after it may leave before it, because nothing is made of it.
 //!
 //! While the client is slow there are no windows: everything mergeable is held, until it reads again or too much is held.
@@ -39,7 +40,8 @@ use crate::agui::{Event, EventKind, Kinds};
 /// What a route wants of the throttle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Policy {
-    /// How far apart two events of one item are at least. Zero holds nothing back, unless the client is slow.
+    /// How far apart two events of one item are at least, and how long one is held at most. Zero holds nothing back,
+    /// unless the client is slow.
     pub every: Duration,
     /// How many characters are held of one item at most; then it leaves early. A slow client gets more at once.
     pub max_chars: usize,

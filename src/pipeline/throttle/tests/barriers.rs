@@ -109,9 +109,9 @@ fn raw_events_keep_their_order_and_break_no_merge() {
         (0, raw(0)),
         (0, text("m", "a")),
         (1, raw(1)),
-        (50, text("m", "bc")),
-        (50, raw(2)),
-        (50, raw(3)),
+        (52, text("m", "bc")),
+        (52, raw(2)),
+        (52, raw(3)),
         (60, raw(4)),
         (63, text("m", "d")),
         (63, raw(5)),
@@ -126,7 +126,7 @@ fn a_raw_event_waits_for_all_that_is_held_before_it() {
     let (a, b) = (|delta: &str| text("a", delta), |delta: &str| text("b", delta));
     let list = [(0, a("1")), (30, b("1")), (40, b("2")), (45, a("2")), (46, raw.clone()), (200, STEP.to_owned())];
     let out = sent(every(50), &list);
-    assert_eq!(out[2..], [(50, a("2")), (80, b("2")), (80, raw), (200, STEP.to_owned())]);
+    assert_eq!(out[2..], [(90, b("2")), (95, a("2")), (95, raw), (200, STEP.to_owned())]);
 }
 
 #[test]

@@ -41,7 +41,7 @@ fn a_client_that_reads_again_gets_what_is_due_and_the_rest_in_time() {
     stream.slow(false);
     assert_eq!(stream.sent, [(0, text("m", "a")), (10, text("n", "c"))]);
     stream.until(100);
-    assert_eq!(stream.sent[2..], [(50, text("m", "b"))]);
+    assert_eq!(stream.sent[2..], [(60, text("m", "b"))]);
 }
 
 #[test]

@@ -22,7 +22,7 @@ fn out(list: &[String]) -> Vec<String> {
 fn of_the_snapshots_in_a_window_the_last_one_wins() {
     let list = [(0, "1"), (1, "2"), (2, "3"), (60, "4"), (70, "5")].map(|(ms, value)| (ms, snapshot(value)));
     let mut stream = played(every(50), &list);
-    assert_eq!(stream.sent, [(0, snapshot("1")), (50, snapshot("3"))]);
+    assert_eq!(stream.sent, [(0, snapshot("1")), (51, snapshot("3"))]);
     stream.end();
     assert_eq!(stream.sent[2..], [(70, snapshot("5"))]);
     assert_eq!(stream.sink.merged.len(), 2);
