@@ -12,8 +12,10 @@ use bytes::Bytes;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use tidegate::{
     agui::Version,
+    config::Config,
+    gateway,
     pipeline::{
-        Peers, Recipe, Sink, guard, redact, state,
+        Peers, Recipe, Select, Sink, guard, redact, state,
         throttle::{self, SlowClient},
         tools,
     },
@@ -48,6 +50,12 @@ fn run() -> (Bytes, u64) {
     (events.iter().map(|event| format!("data: {event}\n\n")).collect::<String>().into(), count)
 }
 
+/// What a route of the example file does.
+fn guardrails() -> Recipe {
+    let config = Config::from_toml(include_str!("../config/guardrails.toml")).unwrap();
+    gateway::recipe(&config.routes[0]).unwrap()
+}
+
 fn stages(criterion: &mut Criterion) {
     let (text, count) = run();
     let plain = Recipe::default();
@@ -80,6 +88,13 @@ fn stages(criterion: &mut Criterion) {
     group.throughput(Throughput::Elements(count));
     for (name, recipe, peers) in [
         ("none", &plain, between("1.1", "1.1")),
+        ("every stage of guardrails.toml", &guardrails(), between("1.1", "1.1")),
+        ("expand", &Recipe { expand: true, ..Recipe::default() }, between("1.1", "1.1")),
+        (
+            "select",
+            &Recipe { select: Some(Select::new(["RAW"], ["rawEvent"])), ..Recipe::default() },
+            between("1.1", "1.1"),
+        ),
         ("the defaults", &watching, between("1.1", "1.1")),
         ("client 0.0.59", &plain, between("0.0.59", "1.1")),
         ("client 0.0.47", &plain, between("0.0.47", "1.1")),

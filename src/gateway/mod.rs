@@ -55,6 +55,7 @@ use crate::{config::Config, observe::Metrics};
 use admit::Gates;
 pub use auth::{Keys, shows_one};
 use crowd::Crowd;
+pub use recipe::of as recipe;
 use standing::Standings;
 use worker::{Phase, Shared, Worker};
 
