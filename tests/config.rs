@@ -3,6 +3,8 @@
 
 #[path = "config/access.rs"]
 mod access;
+#[path = "certificates/mod.rs"]
+mod certificates;
 #[path = "config/endpoints.rs"]
 mod endpoints;
 #[path = "config/errors.rs"]
@@ -15,6 +17,8 @@ mod loads;
 mod policy;
 #[path = "config/secrets.rs"]
 mod secrets;
+#[path = "config/tls.rs"]
+mod tls;
 
 use std::{collections::BTreeMap, ffi::OsString, fs, path::PathBuf};
 

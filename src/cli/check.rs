@@ -10,6 +10,9 @@ use crate::config::Config;
 /// Says what would be served.
 pub fn run(config: &Config) -> ExitCode {
     let mut out = io::stdout();
+    for warning in &config.warnings {
+        let _ = writeln!(io::stderr(), "warning: {warning}");
+    }
     let listen: Vec<_> = config.listen.iter().map(ToString::to_string).collect();
     let _ = writeln!(out, "this configuration can be served on {}", listen.join(", "));
     for route in &config.routes {

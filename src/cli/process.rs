@@ -35,6 +35,7 @@ pub struct Process {
     state: Arc<AdminState>,
     pages: Option<(oneshot::Sender<()>, JoinHandle<()>)>,
     upkeep: JoinHandle<()>,
+    certificates: JoinHandle<()>,
 }
 
 impl Process {
@@ -59,6 +60,7 @@ impl Process {
             });
             (stop, tokio::spawn(serving))
         });
+        let certificates = tokio::spawn(running.certificates().clone().watch(metrics.clone()));
         let upkeep = tokio::spawn(async move {
             loop {
                 tokio::time::sleep(UPKEEP).await;
@@ -66,7 +68,7 @@ impl Process {
             }
         });
         state.advance(Readiness::Ready);
-        Ok(Self { running, admin: address, state, pages, upkeep })
+        Ok(Self { running, admin: address, state, pages, upkeep, certificates })
     }
 
     /// Begins to shut down: readiness drops first.
@@ -86,6 +88,7 @@ impl Process {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         self.upkeep.abort();
+        self.certificates.abort();
         if let Some((stop, pages)) = self.pages {
             let _ = stop.send(());
             let _ = pages.await;

@@ -31,6 +31,9 @@ pub fn run(config: &Config) -> ExitCode {
 }
 
 async fn serve(config: &Config) -> io::Result<()> {
+    for warning in &config.warnings {
+        tracing::warn!("{warning}");
+    }
     let mut stop = Stop { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? };
     let process = Process::start(config)?;
     let listen: Vec<_> = process.running.addresses().iter().map(ToString::to_string).collect();

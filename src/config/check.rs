@@ -6,6 +6,7 @@ mod agents;
 mod listeners;
 mod policy;
 mod routes;
+mod tls;
 
 use std::{io::IsTerminal, num::NonZeroUsize, thread};
 
@@ -48,6 +49,7 @@ pub(super) fn config(
     let routes = routes::check(&mut written, &context, found);
     listeners::check(&written, &context, found);
     let api_keys = access::admin(&written.admin, &context, found);
+    let tls = written.tls.as_ref().and_then(|tls| tls::of_listeners(tls, &context, found));
     let mut shown = Shown::new(&written, found.places());
     let threads = threads(written.threads);
     let log = log(written.log);
@@ -60,6 +62,7 @@ pub(super) fn config(
     );
     Ok(Config {
         listen: written.listen.into_vec().into_iter().map(|address| address.0).collect(),
+        tls,
         threads,
         trusted_proxies: written.trusted_proxies.into_iter().map(|block| block.0).collect(),
         connections_per_address: written.connections_per_address,
@@ -69,6 +72,7 @@ pub(super) fn config(
         agents,
         routes,
         shown,
+        warnings: found.warnings(),
     })
 }
 

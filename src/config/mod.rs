@@ -7,6 +7,7 @@ mod access;
 mod check;
 mod layer;
 mod load;
+mod pem;
 mod policy;
 mod private;
 mod problem;
@@ -26,6 +27,7 @@ use crate::agui::Version;
 
 pub use access::{Algorithm, ApiKey, Auth, Budget, By, Cors, Jwt, KeySet, Rate};
 pub use load::{Flags, Sources};
+pub use pem::{Identity, Pem, PemProblem, TlsFile, TlsFiles, TlsParts, cryptography};
 pub use policy::{ArgumentRule, OnDenied, RawEvent, RawEvents, Redaction, ResultRule, SlowClient, Throttle, Tools};
 pub use private::is_private;
 pub use problem::{Errors, Place, Problem};
@@ -37,6 +39,8 @@ pub use show::Shown;
 pub struct Config {
     /// The addresses that clients connect to; never empty.
     pub listen: Vec<SocketAddr>,
+    /// What TLS is spoken with there, always with an identity; `None`: clients connect without. Default: none.
+    pub tls: Option<TlsFiles>,
     /// Single-threaded runtimes, each with listeners of its own. Default: one per core.
     pub threads: NonZeroUsize,
     /// Peers whose `Forwarded` and `X-Forwarded-*` are believed. Default: none.
@@ -55,6 +59,8 @@ pub struct Config {
     pub routes: Vec<Route>,
     /// What [`Config::show`] shows; nothing acts on it.
     pub shown: Shown,
+    /// What is odd, but no reason not to serve.
+    pub warnings: Vec<Problem>,
 }
 
 /// `[admin]`: the operator's listener.
@@ -96,7 +102,7 @@ pub enum LogFormat {
 pub struct Agent {
     /// The label in metrics and logs.
     pub name: String,
-    /// `http` urls with an authority; never empty. A refused connection is tried at the next one.
+    /// `http` and `https` urls with an authority; never empty. A refused connection is tried at the next one.
     pub urls: Vec<Uri>,
     /// What it speaks when its runs do not say. Default: current.
     pub version: Version,
@@ -104,6 +110,8 @@ pub struct Agent {
     pub resume: Resume,
     /// The version of HTTP spoken with it.
     pub http: AgentHttp,
+    /// What TLS is spoken with at its `https` urls. Default: the system's authorities, no certificate of one's own.
+    pub tls: TlsFiles,
     /// What it is asked for. Default: auto.
     pub encoding: Encoding,
     /// How long it may take.
@@ -165,7 +173,7 @@ pub enum Resume {
 /// The version of HTTP spoken with an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AgentHttp {
-    /// HTTP/1.1 without TLS.
+    /// HTTP/1.1 without TLS, with it as the agent chooses.
     Auto,
     /// HTTP/1.1.
     One,

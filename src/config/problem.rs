@@ -63,6 +63,7 @@ struct Written {
 pub(super) struct Found<'a> {
     places: &'a Places,
     problems: Vec<Problem>,
+    warnings: Vec<Problem>,
 }
 
 // === impl Errors ===
@@ -236,7 +237,7 @@ impl Places {
 impl<'a> Found<'a> {
     /// Nothing yet.
     pub(super) fn new(places: &'a Places) -> Self {
-        Self { places, problems: Vec::new() }
+        Self { places, problems: Vec::new(), warnings: Vec::new() }
     }
 
     /// Where everything was written.
@@ -252,6 +253,18 @@ impl<'a> Found<'a> {
     /// A key is wrong, or a value is missing there.
     pub(super) fn key(&mut self, path: &KeyPath, what: impl Into<String>) {
         self.push(self.places.key(path), path, what);
+    }
+
+    /// A value, or a key without one, is odd.
+    pub(super) fn warn(&mut self, path: &KeyPath, what: impl Into<String>) {
+        let place = self.places.value(path);
+        self.warnings.push(Problem { place, key: path.to_string(), what: what.into() });
+    }
+
+    /// What is odd, in the order of the file.
+    pub(super) fn warnings(&mut self) -> Vec<Problem> {
+        self.warnings.sort_by(|a, b| a.place.cmp(&b.place));
+        std::mem::take(&mut self.warnings)
     }
 
     fn push(&mut self, place: Place, path: &KeyPath, what: impl Into<String>) {

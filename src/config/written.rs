@@ -5,6 +5,7 @@ mod access;
 mod agent;
 mod policy;
 mod route;
+mod tls;
 
 use std::{borrow::Cow, collections::BTreeMap, net::Ipv4Addr, time};
 
@@ -19,6 +20,7 @@ pub(super) use policy::{OnDenied, Raw, RawEvent, Redaction, SlowClient, Throttle
 pub(super) use route::{
     ClientVersion, Encoding, Escape, Fault, Guard, Limits, Middleware, OnMismatch, Route, Unrepresentable,
 };
+pub(super) use tls::{AgentTls, ListenerTls};
 
 /// The configuration of a Tidegate process.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -30,6 +32,9 @@ pub(super) struct Written {
     pub(super) schema: Option<String>,
     /// The address that clients connect to, or a list of them.
     pub(super) listen: OneOrMany<Address>,
+    /// What TLS is spoken with there. Default: none is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) tls: Option<ListenerTls>,
     /// The url of the only agent, for a configuration of two lines: short for `[agents.agent] url`.
     #[serde(skip_serializing)]
     pub(super) agent: Option<OneOrMany<AgentUrl>>,
@@ -125,6 +130,7 @@ impl Default for Written {
         Self {
             schema: None,
             listen: OneOrMany::One(Address((Ipv4Addr::LOCALHOST, 8080).into())),
+            tls: None,
             agent: None,
             threads: None,
             trusted_proxies: Vec::new(),

@@ -16,6 +16,8 @@ use http::{HeaderMap, Method, Request, Response, header};
 
 use super::{
     alarm::Alarm,
+    certificates::Certificates,
+    connect::Connector,
     drain::{Drain, Registration},
     endpoint::{Endpoint, NoLink},
     headers,
@@ -94,9 +96,12 @@ pub struct Errand<'a> {
 
 impl Agent {
     /// An agent with a pool of its own, and what all threads know of it.
-    pub fn new(config: &config::Agent, standings: Arc<Standings>) -> io::Result<Self> {
+    pub fn new(config: &config::Agent, certificates: &Certificates, standings: Arc<Standings>) -> io::Result<Self> {
         let endpoints = config.urls.iter().enumerate();
-        let endpoints = endpoints.map(|(place, uri)| Endpoint::new(config, uri, standings.at(place)));
+        let endpoints = endpoints.map(|(place, uri)| {
+            let connector = Connector::new(config, uri, certificates.client(&config.name))?;
+            Endpoint::new(config, uri, connector, standings.at(place))
+        });
         let endpoints = endpoints.collect::<io::Result<_>>()?;
         Ok(Self {
             name: Arc::from(config.name.as_str()),

@@ -15,12 +15,12 @@ use http::{HeaderValue, Request, Uri, Version, header};
 use tokio::net::TcpStream;
 
 use super::{
+    connect::{AgentSocket, Connector},
     link::{self, Http1, Http2, Link},
-    resolve::Host,
     standing::Standing,
 };
 use crate::{
-    config::{self, AgentHttp},
+    config,
     observe::{Attempt, Connect},
 };
 
@@ -40,9 +40,8 @@ const KEPT_COUNT: usize = 1024;
 pub struct Endpoint {
     uri: Uri,
     label: Arc<str>,
-    host: Host,
     host_header: HeaderValue,
-    http: AgentHttp,
+    connector: Connector,
     connect_limit: Duration,
     standing: Standing,
     #[allow(clippy::vec_box, reason = "a connection is moved between the pool and its users by its pointer")]
@@ -60,8 +59,9 @@ pub enum NoLink {
 }
 
 impl Endpoint {
-    /// The endpoint of `agent` at `uri`, which has an authority, as the configuration makes sure.
-    pub fn new(agent: &config::Agent, uri: &Uri, standing: Standing) -> io::Result<Rc<Self>> {
+    /// The endpoint of `agent` at `uri`, which has an authority, as the configuration makes sure, and where
+    /// `connector` leads.
+    pub fn new(agent: &config::Agent, uri: &Uri, connector: Connector, standing: Standing) -> io::Result<Rc<Self>> {
         let authority = uri.authority().ok_or_else(|| io::Error::other("an agent's url needs a host"))?;
         let host_header = authority.as_str().rsplit_once('@').map_or(authority.as_str(), |(_, host)| host);
         let own_host = agent.headers.set.iter().rev().find(|(name, _)| name == header::HOST);
@@ -70,15 +70,10 @@ impl Endpoint {
             None => HeaderValue::from_str(host_header).map_err(io::Error::other)?,
         };
         Ok(Rc::new(Self {
-            host: Host::new(
-                authority.host().trim_matches(['[', ']']),
-                authority.port_u16().unwrap_or(80),
-                agent.deny_private,
-            ),
             host_header,
             label: Arc::from(uri.to_string()),
             uri: uri.clone(),
-            http: agent.http,
+            connector,
             connect_limit: agent.timeouts.connect,
             standing,
             idle: RefCell::default(),
@@ -119,28 +114,28 @@ impl Endpoint {
         }
     }
 
-    fn is_http2(&self) -> bool {
-        self.http == AgentHttp::Two
-    }
-
     /// A connection that works as far as one can tell, and whether it was used before.
     pub async fn link(&self) -> Result<(Link, bool), NoLink> {
-        if self.is_http2() {
-            let shared = self.shared.borrow().clone();
-            if let Some(sender) = shared.filter(|sender| !sender.is_closed()) {
-                return Ok((Link::Http2(sender), true));
-            }
-        } else if let Some(link) = poll_fn(|cx| Poll::Ready(self.pooled(cx))).await {
+        let shared = self.shared.borrow().clone();
+        if let Some(sender) = shared.filter(|sender| !sender.is_closed()) {
+            return Ok((Link::Http2(sender), true));
+        }
+        if let Some(link) = poll_fn(|cx| Poll::Ready(self.pooled(cx))).await {
             return Ok((Link::Http1(link), true));
         }
         let begun = Instant::now();
         let linking = async {
-            let (stream, version) = self.connect().await?;
-            self.speak_over(stream, version).await
+            let (socket, version) = self.connect().await?;
+            speak_over(socket, version).await
         };
         let link = tokio::time::timeout(self.connect_limit, linking).await;
         let (result, link) = match link {
-            Ok(Ok(link)) => (Connect::Ok, Ok((link, false))),
+            Ok(Ok(link)) => {
+                if let Link::Http2(sender) = &link {
+                    self.shared.replace(Some(sender.clone()));
+                }
+                (Connect::Ok, Ok((link, false)))
+            }
             Ok(Err(error)) => {
                 if error.kind() == io::ErrorKind::PermissionDenied {
                     tracing::warn!(endpoint = %self.uri, %error, "agent must not be connected to");
@@ -156,21 +151,9 @@ impl Endpoint {
         link
     }
 
-    /// A new connection over which nothing has been said, and the version of HTTP to speak. Nothing limits its time.
-    pub async fn connect(&self) -> io::Result<(TcpStream, Version)> {
-        let stream = self.host.connect().await?;
-        stream.set_nodelay(true)?;
-        keep_alive(&stream)?;
-        Ok((stream, if self.is_http2() { Version::HTTP_2 } else { Version::HTTP_11 }))
-    }
-
-    async fn speak_over(&self, stream: TcpStream, version: Version) -> io::Result<Link> {
-        if version == Version::HTTP_2 {
-            let sender = link::http2_over(stream).await.map_err(io::Error::other)?;
-            self.shared.replace(Some(sender.clone()));
-            return Ok(Link::Http2(sender));
-        }
-        Http1::over(stream).await.map(Link::Http1).map_err(io::Error::other)
+    /// A new connection over which nothing of HTTP has been said, and the version to speak. Nothing limits its time.
+    pub async fn connect(&self) -> io::Result<(AgentSocket, Version)> {
+        self.connector.connect().await
     }
 
     fn pooled(&self, cx: &mut Context<'_>) -> Option<Box<Http1>> {
@@ -200,6 +183,13 @@ impl Endpoint {
     pub fn attempted(&self, result: Attempt) {
         self.standing.metrics().attempts(result);
     }
+}
+
+async fn speak_over(socket: AgentSocket, version: Version) -> io::Result<Link> {
+    if version == Version::HTTP_2 {
+        return link::http2_over(socket).await.map(Link::Http2).map_err(io::Error::other);
+    }
+    Http1::over(socket).await.map(Link::Http1).map_err(io::Error::other)
 }
 
 /// Has the system look after silent connections, so that a peer that vanished is noticed.

@@ -58,6 +58,8 @@ pub struct Origin {
     pub peer: IpAddr,
     /// Whether its own word on who it speaks for is believed.
     pub trusted: bool,
+    /// Whether it spoke TLS.
+    pub secure: bool,
     /// The host that the client asked for.
     pub host: Option<HeaderValue>,
     /// The version of HTTP that it spoke.
@@ -112,16 +114,17 @@ fn forwarded(headers: &mut HeaderMap, origin: &Origin) {
             headers.remove(name);
         }
     }
+    let proto = if origin.secure { "https" } else { "http" };
     let peer = origin.peer.to_string();
     let node = if origin.peer.is_ipv6() { format!("\"[{peer}]\"") } else { peer.clone() };
     let host = origin.host.as_ref().and_then(|host| host.to_str().ok());
     let quoted = host.filter(|h| !h.contains(['"', '\\'])).map(|h| format!(";host=\"{h}\"")).unwrap_or_default();
-    append(headers, header::FORWARDED, &format!("for={node}{quoted};proto=http"));
+    append(headers, header::FORWARDED, &format!("for={node}{quoted};proto={proto}"));
     append(headers, FORWARDED_FOR, &peer);
     if let Some(host) = &origin.host {
         headers.entry(FORWARDED_HOST).or_insert_with(|| host.clone());
     }
-    headers.entry(FORWARDED_PROTO).or_insert(HeaderValue::from_static("http"));
+    headers.entry(FORWARDED_PROTO).or_insert(HeaderValue::from_static(proto));
 }
 
 /// Adds to a list header, all of it in one line, as most readers expect of `X-Forwarded-For`.
@@ -183,6 +186,7 @@ mod tests {
         Origin {
             peer: "192.0.2.7".parse().unwrap(),
             trusted,
+            secure: false,
             host: Some(HeaderValue::from_static("chat.example.com")),
             version: Version::HTTP_11,
         }

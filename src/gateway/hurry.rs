@@ -102,7 +102,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         let (socket, line) = (listener.accept().await.unwrap().0, Rc::new(Line::default()));
-        let socket = ClientSocket::new(socket, line.clone());
+        let socket = ClientSocket::plain(socket, line.clone());
         (client, Hurried::new(socket, line.clone(), Duration::from_secs(75)), line)
     }
 

@@ -18,9 +18,9 @@ use hyper::{
     client::conn::{TrySendError, http1, http2},
 };
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::net::TcpStream;
 
 use super::{
+    connect::AgentSocket,
     endpoint::{Endpoint, PING},
     quiet::Quiet,
     standing::Running,
@@ -32,7 +32,7 @@ use super::{
 #[derive(Debug)]
 pub struct Http1 {
     sender: http1::SendRequest<Upload>,
-    connection: http1::Connection<TokioIo<TcpStream>, Upload>,
+    connection: http1::Connection<TokioIo<AgentSocket>, Upload>,
     closed: bool,
     quiet: Quiet,
     idle_since: Instant,
@@ -40,11 +40,11 @@ pub struct Http1 {
 
 impl Http1 {
     /// Speaks HTTP/1.1 over this socket.
-    pub async fn over(stream: TcpStream) -> hyper::Result<Box<Self>> {
+    pub async fn over(socket: AgentSocket) -> hyper::Result<Box<Self>> {
         let (sender, connection) = http1::Builder::new()
             .max_buf_size(MAX_BUFFER)
             .allow_obsolete_multiline_headers_in_responses(true)
-            .handshake(TokioIo::new(stream))
+            .handshake(TokioIo::new(socket))
             .await?;
         Ok(Box::new(Self { sender, connection, closed: false, quiet: Quiet::default(), idle_since: Instant::now() }))
     }
@@ -74,15 +74,15 @@ impl Http1 {
 /// An HTTP/2 connection, shared.
 pub type Http2 = http2::SendRequest<Upload>;
 
-/// Speaks HTTP/2 over this socket, by prior knowledge.
-pub async fn http2_over(stream: TcpStream) -> hyper::Result<Http2> {
+/// Speaks HTTP/2 over this socket, as was agreed or is known.
+pub async fn http2_over(socket: AgentSocket) -> hyper::Result<Http2> {
     let (sender, connection) = http2::Builder::new(Local)
         .timer(TokioTimer::new())
         .keep_alive_interval(PING)
         .initial_stream_window_size(STREAM_WINDOW)
         .initial_connection_window_size(ALL_STREAMS)
         .max_send_buf_size(MAX_BUFFER)
-        .handshake(TokioIo::new(stream))
+        .handshake(TokioIo::new(socket))
         .await?;
     tokio::task::spawn_local(async move {
         if let Err(error) = connection.await {

@@ -9,12 +9,15 @@ mod auth;
 mod balance;
 mod body;
 mod budget;
+mod certificates;
+mod connect;
 mod conversions;
 mod cors;
 mod crowd;
 mod drain;
 mod eject;
 mod endpoint;
+mod handshake;
 mod head;
 mod headers;
 mod health;
@@ -54,6 +57,7 @@ use tokio::sync::watch;
 use crate::{config::Config, observe::Metrics};
 use admit::Gates;
 pub use auth::{Keys, shows_one};
+pub use certificates::Certificates;
 use crowd::Crowd;
 pub use recipe::of as recipe;
 use standing::Standings;
@@ -65,6 +69,7 @@ pub struct Running {
     addresses: Vec<SocketAddr>,
     drain_for: Duration,
     phase: watch::Sender<Phase>,
+    certificates: Arc<Certificates>,
     threads: Vec<JoinHandle<io::Result<()>>>,
 }
 
@@ -72,13 +77,16 @@ pub struct Running {
 ///
 /// # Errors
 ///
-/// An address that cannot be bound, named in the error; a thread that cannot be started.
+/// An address that cannot be bound or a certificate that cannot be used, named in the error; a thread that cannot
+/// be started.
 pub fn start(config: &Config, metrics: &Metrics) -> io::Result<Running> {
     let count = config.threads.get();
+    let certificates = Certificates::new(config)?;
     let sockets = listen::bind(&config.listen, count)?;
     let (phase, receiver) = watch::channel(Phase::Up);
     let config = Arc::new(config.clone());
     let shared = Shared {
+        certificates: certificates.clone(),
         gates: Gates::new(&config.routes),
         crowd: Crowd::new(config.connections_per_address, &config.trusted_proxies),
         standings: config.agents.iter().map(|agent| Standings::new(agent, metrics)).collect(),
@@ -93,13 +101,18 @@ pub fn start(config: &Config, metrics: &Metrics) -> io::Result<Running> {
         })?;
         threads.push(thread);
     }
-    Ok(Running { addresses: sockets.addresses, drain_for: config.drain.deadline, phase, threads })
+    Ok(Running { addresses: sockets.addresses, drain_for: config.drain.deadline, phase, certificates, threads })
 }
 
 impl Running {
     /// Where clients connect, with the ports that the system chose where the configuration says 0.
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
+    }
+
+    /// What TLS is spoken with; whoever runs the gateway has it looked after, as by [`Certificates::watch`].
+    pub fn certificates(&self) -> &Arc<Certificates> {
+        &self.certificates
     }
 
     /// Begins to shut down: new requests get 503, idle connections close, runs go on until the deadline.

@@ -42,6 +42,8 @@ use crate::{
 pub struct Peer {
     /// Its address.
     pub address: std::net::SocketAddr,
+    /// Whether it speaks TLS.
+    pub secure: bool,
     /// Its socket, if the request has it for itself.
     pub line: Option<Rc<Line>>,
 }
@@ -129,6 +131,7 @@ impl Story {
         let address = peer.address.ip().to_canonical();
         let origin = Origin {
             peer: address,
+            secure: peer.secure,
             trusted: worker.trusted_proxies.iter().any(|net| net.contains(&address)),
             host: request
                 .uri()

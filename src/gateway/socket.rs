@@ -1,5 +1,5 @@
 //! A client's socket comes in, the same goes out, observed: when it was last written to, how long it would
-//! not take more, and when to give up on it. The bytes are not touched.
+//! not take more, and when to give up on it. The bytes are not touched, but for TLS between the two.
 
 use std::{
     cell::{Cell, RefCell},
@@ -13,11 +13,12 @@ use std::{
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::rt::TokioIo;
 use tokio::{
-    io::{AsyncRead as _, ReadBuf},
+    io::{AsyncRead, AsyncWrite, ReadBuf},
     net::TcpStream,
 };
+use tokio_rustls::server::TlsStream;
 
-use super::{alarm::Alarm, head::HeadScan};
+use super::{alarm::Alarm, handshake, head::HeadScan};
 
 /// Vectored writes up to this length are put together first.
 const SMALL: usize = 512;
@@ -103,42 +104,18 @@ impl Line {
     }
 }
 
-/// A client's socket and its [`Line`].
+/// A client's socket as the network has it; its [`Line`] is told what happens here.
 #[derive(Debug)]
-pub struct ClientSocket {
-    io: TokioIo<TcpStream>,
+pub struct Watched {
+    stream: TcpStream,
     line: Rc<Line>,
     alarm: Alarm,
-    /// The last read gave bytes, so that whoever reads may have stopped for now.
-    may_be_unread: bool,
 }
 
-impl ClientSocket {
+impl Watched {
     /// Observes this socket.
     pub fn new(stream: TcpStream, line: Rc<Line>) -> Self {
-        Self { io: TokioIo::new(stream), line, alarm: Alarm::default(), may_be_unread: false }
-    }
-
-    fn read(&mut self, cx: &mut Context<'_>, mut buf: ReadBufCursor<'_>) -> Poll<io::Result<()>> {
-        if self.line.head.borrow().is_over() {
-            return Pin::new(&mut self.io).poll_read(cx, buf);
-        }
-        let mut room = [0; HEAD_PIECE];
-        let most = buf.remaining().min(HEAD_PIECE);
-        let mut piece = ReadBuf::new(&mut room[..most]);
-        ready!(Pin::new(self.io.inner_mut()).poll_read(cx, &mut piece))?;
-        self.line.head.borrow_mut().feed(piece.filled());
-        buf.put_slice(piece.filled());
-        Poll::Ready(Ok(()))
-    }
-
-    /// Whether the client has left while nobody reads: it sent more than the request that is being answered.
-    ///
-    /// Bytes that wait in the socket hide what comes after them; those that were read do not.
-    fn is_left(&mut self, cx: &mut Context<'_>) -> bool {
-        let mut byte = [0];
-        let peeked = self.may_be_unread.then(|| self.io.inner().poll_peek(cx, &mut ReadBuf::new(&mut byte)));
-        matches!(peeked, Some(Poll::Ready(Ok(0) | Err(_))))
+        Self { stream, line, alarm: Alarm::default() }
     }
 
     fn seen(&mut self, result: Poll<io::Result<usize>>, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
@@ -158,6 +135,127 @@ impl ClientSocket {
     }
 }
 
+impl AsyncRead for Watched {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(cx, buf)
+    }
+}
+
+impl AsyncWrite for Watched {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        let result = Pin::new(&mut self.stream).poll_write(cx, buf);
+        self.seen(result, cx)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let result = Pin::new(&mut self.stream).poll_write_vectored(cx, bufs);
+        self.seen(result, cx)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
+
+/// A client's socket as HTTP has it.
+#[derive(Debug)]
+pub struct ClientSocket {
+    io: Io,
+    line: Rc<Line>,
+    /// The last read gave bytes, so that whoever reads may have stopped for now.
+    may_be_unread: bool,
+}
+
+/// Whether there is TLS between the two.
+#[derive(Debug)]
+enum Io {
+    Plain(TokioIo<Watched>),
+    Tls(Box<TokioIo<TlsStream<Watched>>>),
+}
+
+impl ClientSocket {
+    /// Without TLS.
+    pub fn plain(stream: TcpStream, line: Rc<Line>) -> Self {
+        Self { io: Io::Plain(TokioIo::new(Watched::new(stream, line.clone()))), line, may_be_unread: false }
+    }
+
+    /// With TLS over a socket that this line belongs to.
+    pub fn tls(stream: TlsStream<Watched>, line: Rc<Line>) -> Self {
+        Self { io: Io::Tls(Box::new(TokioIo::new(stream))), line, may_be_unread: false }
+    }
+
+    fn read(&mut self, cx: &mut Context<'_>, mut buf: ReadBufCursor<'_>) -> Poll<io::Result<()>> {
+        if self.line.head.borrow().is_over() {
+            return match &mut self.io {
+                Io::Plain(io) => Pin::new(io).poll_read(cx, buf),
+                Io::Tls(io) => Pin::new(io).poll_read(cx, buf),
+            };
+        }
+        let mut room = [0; HEAD_PIECE];
+        let most = buf.remaining().min(HEAD_PIECE);
+        let mut piece = ReadBuf::new(&mut room[..most]);
+        ready!(match &mut self.io {
+            Io::Plain(io) => Pin::new(io.inner_mut()).poll_read(cx, &mut piece),
+            Io::Tls(io) => Pin::new(io.inner_mut()).poll_read(cx, &mut piece),
+        })?;
+        self.line.head.borrow_mut().feed(piece.filled());
+        buf.put_slice(piece.filled());
+        Poll::Ready(Ok(()))
+    }
+
+    /// Whether the client has left while nobody reads: it sent more than the request that is being answered.
+    ///
+    /// Bytes that wait in the socket hide what comes after them; those that were read do not.
+    fn is_left(&mut self, cx: &mut Context<'_>) -> bool {
+        if !self.may_be_unread {
+            return false;
+        }
+        match &mut self.io {
+            Io::Plain(io) => {
+                let mut byte = [0];
+                let peeked = io.inner().stream.poll_peek(cx, &mut ReadBuf::new(&mut byte));
+                matches!(peeked, Poll::Ready(Ok(0) | Err(_)))
+            }
+            Io::Tls(io) => handshake::is_left(io.inner_mut(), cx),
+        }
+    }
+}
+
+impl Io {
+    fn write(&mut self, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        match self {
+            Self::Plain(io) => Pin::new(io).poll_write(cx, buf),
+            Self::Tls(io) => {
+                // What the network has not taken yet is not added to, so that a slow client is noticed as without TLS.
+                ready!(Pin::new(&mut *io).poll_flush(cx))?;
+                Pin::new(io).poll_write(cx, buf)
+            }
+        }
+    }
+
+    fn write_vectored(&mut self, cx: &mut Context<'_>, bufs: &[io::IoSlice<'_>]) -> Poll<io::Result<usize>> {
+        match self {
+            Self::Plain(io) => Pin::new(io).poll_write_vectored(cx, bufs),
+            Self::Tls(io) => {
+                ready!(Pin::new(&mut *io).poll_flush(cx))?;
+                Pin::new(io).poll_write_vectored(cx, bufs)
+            }
+        }
+    }
+}
+
 impl Read for ClientSocket {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: ReadBufCursor<'_>) -> Poll<io::Result<()>> {
         let result = self.read(cx, buf);
@@ -168,8 +266,7 @@ impl Read for ClientSocket {
 
 impl Write for ClientSocket {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        let result = Pin::new(&mut self.io).poll_write(cx, buf);
-        self.seen(result, cx)
+        self.io.write(cx, buf)
     }
 
     fn poll_write_vectored(
@@ -178,34 +275,41 @@ impl Write for ClientSocket {
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let length: usize = bufs.iter().map(|buf| buf.len()).sum();
-        let result = if length <= SMALL {
-            // A chunk's head, an event and a chunk's end: one plain write costs less than a vectored one.
-            let mut whole = [0; SMALL];
-            let mut rest = &mut whole[..];
-            for buf in bufs {
-                let (part, after) = rest.split_at_mut(buf.len());
-                part.copy_from_slice(buf);
-                rest = after;
-            }
-            Pin::new(&mut self.io).poll_write(cx, &whole[..length])
-        } else {
-            Pin::new(&mut self.io).poll_write_vectored(cx, bufs)
-        };
-        self.seen(result, cx)
+        if length > SMALL {
+            return self.io.write_vectored(cx, bufs);
+        }
+        // A chunk's head, an event and a chunk's end: one plain write costs less than a vectored one.
+        let mut whole = [0; SMALL];
+        let mut rest = &mut whole[..];
+        for buf in bufs {
+            let (part, after) = rest.split_at_mut(buf.len());
+            part.copy_from_slice(buf);
+            rest = after;
+        }
+        self.io.write(cx, &whole[..length])
     }
 
     fn is_write_vectored(&self) -> bool {
-        self.io.is_write_vectored()
+        match &self.io {
+            Io::Plain(io) => io.is_write_vectored(),
+            Io::Tls(io) => io.is_write_vectored(),
+        }
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         if self.is_left(cx) {
             return Poll::Ready(Err(io::ErrorKind::ConnectionReset.into()));
         }
-        Pin::new(&mut self.io).poll_flush(cx)
+        match &mut self.io {
+            Io::Plain(io) => Pin::new(io).poll_flush(cx),
+            Io::Tls(io) => Pin::new(io).poll_flush(cx),
+        }
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_shutdown(cx)
+        match &mut self.io {
+            Io::Plain(io) => Pin::new(io).poll_shutdown(cx),
+            Io::Tls(io) => Pin::new(io).poll_shutdown(cx),
+        }
     }
 }

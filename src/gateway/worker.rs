@@ -23,10 +23,13 @@ use tokio::{
 use super::{
     admit::Gates,
     agent::Agent,
+    certificates::Certificates,
     cors,
     crowd::{Crowd, Presence},
     drain::Drain,
-    endpoint, health,
+    endpoint,
+    handshake::{self, Spoken},
+    health,
     hurry::Hurried,
     route,
     run::{self, Peer},
@@ -85,6 +88,8 @@ pub struct Worker {
     pub agents: Vec<Rc<Agent>>,
     /// Peers whose word on who they speak for is believed.
     pub trusted_proxies: Vec<IpNet>,
+    /// What TLS is spoken with.
+    pub certificates: Arc<Certificates>,
     /// The figures.
     pub metrics: Metrics,
     /// The order to shut down.
@@ -95,6 +100,8 @@ pub struct Worker {
 /// What all threads share.
 #[derive(Clone, Debug)]
 pub struct Shared {
+    /// What TLS is spoken with.
+    pub certificates: Arc<Certificates>,
     /// Who may ask, by route.
     pub gates: Gates,
     /// Who is connected.
@@ -110,7 +117,7 @@ impl Worker {
             .agents
             .iter()
             .zip(&*shared.standings)
-            .map(|(agent, standings)| Agent::new(agent, standings.clone()).map(Rc::new))
+            .map(|(agent, standings)| Agent::new(agent, &shared.certificates, standings.clone()).map(Rc::new))
             .collect::<io::Result<Vec<_>>>()?;
         let mut routes = config.routes.clone();
         route::order(&mut routes);
@@ -122,6 +129,7 @@ impl Worker {
             sites,
             agents,
             trusted_proxies: config.trusted_proxies.clone(),
+            certificates: shared.certificates.clone(),
             metrics: metrics.clone(),
             drain: Rc::default(),
             crowd: shared.crowd.clone(),
@@ -175,12 +183,12 @@ impl Worker {
     }
 
     async fn accept(self: Rc<Self>, listener: TcpListener) {
-        let builder = Rc::new(builder());
+        let builders = Rc::new(Builders::new());
         loop {
             match listener.accept().await {
                 Ok((stream, address)) => match self.crowd.enter(address.ip()) {
                     Some(presence) => {
-                        let serving = self.clone().serve(builder.clone(), stream, address, presence);
+                        let serving = self.clone().serve(builders.clone(), stream, address, presence);
                         tokio::task::spawn_local(serving);
                     }
                     None => self.metrics.refused(Refusal::Connections),
@@ -197,7 +205,7 @@ impl Worker {
     /// Serves one connection to its end.
     async fn serve(
         self: Rc<Self>,
-        builder: Rc<auto::Builder<Local>>,
+        builders: Rc<Builders>,
         stream: TcpStream,
         address: std::net::SocketAddr,
         _presence: Presence,
@@ -207,14 +215,24 @@ impl Worker {
             return;
         }
         let line = Rc::new(Line::default());
-        let socket = Hurried::new(ClientSocket::new(stream, line.clone()), line.clone(), HEAD_LIMIT);
+        let certificates = self.certificates.server();
+        let secure = certificates.is_some();
+        let (socket, spoken) = match certificates {
+            None => (ClientSocket::plain(stream, line.clone()), Spoken::Any),
+            // Boxed, so that a connection does not keep room for it.
+            Some(config) => match Box::pin(handshake::agree(config, stream, line.clone())).await {
+                Ok(agreed) => agreed,
+                Err(error) => return self.not_agreed(&error, address),
+            },
+        };
+        let socket = Hurried::new(socket, line.clone(), HEAD_LIMIT);
         let worker = self.clone();
         let service = service_fn(move |request: Request<Incoming>| {
             let line = (request.version() < http::Version::HTTP_2).then(|| line.clone());
             // Boxed, so that a connection does not keep room for it while its answer streams.
-            Box::pin(run::answer(request, Peer { address, line }, worker.clone()))
+            Box::pin(run::answer(request, Peer { address, secure, line }, worker.clone()))
         });
-        let mut connection = pin!(builder.serve_connection(socket, service));
+        let mut connection = pin!(builders.of(spoken).serve_connection(socket, service));
         let mut registration = None;
         // Whoever comes while it drains is told so in an answer to a request.
         let mut closing = self.drain.deadline().is_some();
@@ -231,6 +249,14 @@ impl Worker {
         }
     }
 
+    fn not_agreed(&self, error: &io::Error, address: std::net::SocketAddr) {
+        tracing::debug!(%error, peer = %address, "no TLS was agreed on");
+        // Whoever only looks whether somebody listens is not refused.
+        if !matches!(error.kind(), io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset) {
+            self.metrics.refused(Refusal::Tls);
+        }
+    }
+
     async fn sweep(self: Rc<Self>) {
         loop {
             for site in &self.sites {
@@ -241,6 +267,27 @@ impl Worker {
             for agent in &self.agents {
                 agent.sweep();
             }
+        }
+    }
+}
+
+/// What serves connections, by the version of HTTP on them.
+struct Builders {
+    any: auto::Builder<Local>,
+    http1: auto::Builder<Local>,
+    http2: auto::Builder<Local>,
+}
+
+impl Builders {
+    fn new() -> Self {
+        Self { any: builder(), http1: builder().http1_only(), http2: builder().http2_only() }
+    }
+
+    fn of(&self, spoken: Spoken) -> &auto::Builder<Local> {
+        match spoken {
+            Spoken::Any => &self.any,
+            Spoken::Http1 => &self.http1,
+            Spoken::Http2 => &self.http2,
         }
     }
 }

@@ -61,6 +61,8 @@ closed_set! {
         Runs = "runs",
         /// Its address has as many connections as it may have.
         Connections = "connections",
+        /// The client and the gateway did not agree on TLS, so that no request was read.
+        Tls = "tls",
         /// Its body is too large.
         Body = "body",
         /// No route wants it.

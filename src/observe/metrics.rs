@@ -117,16 +117,23 @@ impl Metrics {
 
     /// A configuration with this hash is in use from now on, in place of the one before.
     pub fn config_loaded(&self, hash: &str) {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        self.0.config_timestamp.set(now.as_secs_f64());
+        self.stamp();
         *self.0.config_hash.lock().unwrap_or_else(PoisonError::into_inner) = Some(hash.into());
     }
 
-    /// The configuration was read again. The first reading is no reload.
+    /// The configuration was read again, or the certificates that it names. The first reading is no reload.
     pub fn config_reload(&self, result: Reload) {
+        if result == Reload::Success {
+            self.stamp();
+        }
         if let Some(counter) = self.0.reloads.get(result.index()) {
             counter.increment(1);
         }
+    }
+
+    fn stamp(&self) {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        self.0.config_timestamp.set(now.as_secs_f64());
     }
 
     /// The bytes held for all runs.

@@ -31,7 +31,7 @@ http = 3
 timeouts = { connect = "off", first_event = "60", idle = "0s" }
 headers = { set = { "bad name" = "x", content-length = "3" }, remove = ["a b"] }
 [agents.other]
-url = "https://a.example/"
+url = "ftp://a.example/"
 [agents.third]
 [defaults]
 keepalive = false
@@ -65,7 +65,7 @@ on_error = { truncated = "runerror" }
              as in \"info,hyper=warn\" (did you mean `info`?)",
             "a.toml:12:12: drain.deadline: `30` has no unit; write \"30s\" for seconds, or ms, m, h",
             "a.toml:15:1: agents.support.gzip: unknown key; known here: `balance`, `deny_private`, `eject`, `encoding`, \
-             `headers`, `health`, `http`, `resume`, `timeouts`, `url`, `version`",
+             `headers`, `health`, `http`, `resume`, `timeouts`, `tls`, `url`, `version`",
             "a.toml:16:8: agents.support.http: expected one of \"auto\", 1, 2, \"1\", \"2\", found 3",
             "a.toml:17:24: agents.support.timeouts.connect: this cannot be off; write a duration, as in \"3s\"",
             "a.toml:17:45: agents.support.timeouts.first_event: `60` has no unit; write \"60s\" for seconds, or ms, m, h",
@@ -77,8 +77,8 @@ on_error = { truncated = "runerror" }
              take it out of here",
             "a.toml:18:73: agents.support.headers.remove[0]: `a b` is not a header name; write letters, digits and \
              hyphens, as in \"x-tenant\"",
-            "a.toml:20:7: agents.other.url: `https://a.example/` asks for TLS, which this version does not speak to \
-             agents; write an http:// url",
+            "a.toml:20:7: agents.other.url: `ftp://a.example/` has a scheme that no agent speaks; write one as in \
+             \"http://127.0.0.1:8000/agui\"",
             "a.toml:21:9: agents.third.url: is missing; write a url as in \"http://127.0.0.1:8000/agui\"",
             "a.toml:23:13: defaults.keepalive: expected a duration or \"off\", as in \"30s\", found the word false",
             "a.toml:24:19: defaults.limits.body: `10` has no unit; write \"10B\" for bytes, or KiB, MiB, GiB",
@@ -109,7 +109,7 @@ fn yaml_and_json_problems_have_places_too() {
              to be reached from outside",
             "a.yaml:4:26: agents.a.htp: unknown key; did you mean `http`?",
             "a.yaml:5:6: agents.b: expected a table of `balance`, `deny_private`, `eject`, `encoding`, `headers`, `health`, \
-             `http`, `resume`, `timeouts`, `url`, `version`, found a string",
+             `http`, `resume`, `timeouts`, `tls`, `url`, `version`, found a string",
             "a.yaml:9:16: routes[0].keepalive: `5` has no unit; write \"5s\" for seconds, or ms, m, h",
             "a.yaml:10:42: routes[1].limits.frame: `1` has no unit; write \"1B\" for bytes, or KiB, MiB, GiB",
         ],

@@ -5,6 +5,8 @@ use std::{fs, path::Path};
 use serde_json::Value;
 use tidegate::config::{Config, Sources, schema};
 
+use crate::certificates::Authority;
+
 use super::{FOLDER, environment, toml, written};
 
 /// `#key = value` without its `#`, for all keys but these.
@@ -28,7 +30,14 @@ fn the_reference_loads_as_it_is_and_with_everything_in_it() {
     let (folder, path) = written("reference.toml", &uncommented(&reference(), &["agent"]));
     let secret = folder.path().join("token");
     fs::write(&secret, "x\n").unwrap();
-    let text = fs::read_to_string(&path).unwrap().replace("/run/secrets/support-token", secret.to_str().unwrap());
+    let authority = Authority::new("authority");
+    fs::write(folder.path().join("ca.pem"), authority.pem()).unwrap();
+    let (cert, key) = authority.issue(&["gate"]).write(folder.path(), "client");
+    let text = fs::read_to_string(&path).unwrap();
+    let text = text.replace("/run/secrets/support-token", secret.to_str().unwrap());
+    let text = text.replace("/etc/tidegate/tls/cert.pem", cert.to_str().unwrap());
+    let text = text.replace("/etc/tidegate/tls/key.pem", key.to_str().unwrap());
+    let text = text.replace("\"http://10.0.0.5", "\"https://10.0.0.5");
     fs::write(&path, text).unwrap();
     let environment = environment(&[("SUPPORT_AGENT_TOKEN", "x")]);
     let sources = Sources { file: Some(path), environment, ..Sources::default() };

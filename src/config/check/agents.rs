@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use http::HeaderValue;
+use http::{HeaderValue, Uri};
 
-use super::Context;
+use super::{Context, tls};
 use crate::config::{
     Agent, AgentHttp, Balance, Eject, HeaderRules, Health, Resume, Timeouts, is_private,
     problem::{Found, KeyPath, Place},
@@ -48,13 +48,13 @@ fn checked(
     found: &mut Found<'_>,
 ) -> Agent {
     let urls = written.url.clone().map(written::OneOrMany::into_vec).unwrap_or_default();
+    let urls: Vec<Uri> = urls.into_iter().map(|url| url.0).collect();
     let timeouts = &written.timeouts;
     if written.deny_private {
         deny_private(written, &path.key("url"), found);
     }
     Agent {
         name: name.to_owned(),
-        urls: urls.into_iter().map(|url| url.0).collect(),
         version: written.version.0,
         resume: match written.resume {
             written::Resume::Native => Resume::Native,
@@ -73,6 +73,7 @@ fn checked(
             progress: timeouts.progress.0,
             run: timeouts.run.0,
         },
+        tls: tls::of_agent(&written.tls, &urls, &path.key("tls"), context, found),
         headers: headers(&written.headers, &path.key("headers"), context, found),
         balance: match written.balance {
             written::Balance::LeastRuns => Balance::LeastRuns,
@@ -89,6 +90,7 @@ fn checked(
             EjectOrOff::Off(_) => None,
         },
         deny_private: written.deny_private,
+        urls,
     }
 }
 

@@ -108,7 +108,6 @@ fn an_agent_is_an_http_url_with_a_host() {
         assert_eq!(rewritten::<AgentUrl>(right), right);
     }
     for (wrong, what) in [
-        ("https://a/", "asks for TLS"),
         ("ftp://a/", "has a scheme that no agent speaks"),
         ("a:8000/agui", "has no scheme"),
         ("/agui", "has no scheme"),

@@ -5,7 +5,7 @@ use std::{borrow::Cow, time};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
-use super::{Headers, OneOrMany, route::Encoding};
+use super::{AgentTls, Headers, OneOrMany, route::Encoding};
 use crate::{
     agui::Version,
     config::text::{AgentUrl, Duration, DurationOrOff, HeaderName, HeaderValue, HealthPath, Release},
@@ -24,8 +24,11 @@ pub(in crate::config) struct Agent {
     /// How it is told to go on after an interrupt: "native" is `resume` in the input, "forwarded_props" is a command
     /// in `forwardedProps`, for agents from before `resume`.
     pub(in crate::config) resume: Resume,
-    /// The version of HTTP spoken with it: "auto" is 1 without TLS; 2 without TLS is spoken by prior knowledge.
+    /// The version of HTTP spoken with it: "auto" is 1 without TLS, and with it what the agent chooses; 2 without TLS
+    /// is spoken by prior knowledge.
     pub(in crate::config) http: HttpVersion,
+    /// What TLS is spoken with at its https urls. Default: the authorities that the system trusts.
+    pub(in crate::config) tls: AgentTls,
     /// What it is asked for: "auto" is SSE, and protobuf too once it has spoken that and the client reads it.
     pub(in crate::config) encoding: Encoding,
     /// How long it may take.
@@ -171,6 +174,7 @@ impl Default for Agent {
             version: Release(Version::CURRENT),
             resume: Resume::default(),
             http: HttpVersion::default(),
+            tls: AgentTls::default(),
             encoding: Encoding::default(),
             timeouts: Timeouts::default(),
             headers: HeaderRules::default(),
