@@ -4,6 +4,8 @@
 //! clock: what must happen has seconds to happen, and what must not is shown by what came instead.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+#[path = "certificates/mod.rs"]
+mod certificates;
 #[path = "gateway/support/mod.rs"]
 mod support;
 
@@ -47,6 +49,12 @@ mod runs;
 mod slow;
 #[path = "gateway/timeouts.rs"]
 mod timeouts;
+#[path = "gateway/tls.rs"]
+mod tls;
+#[path = "gateway/tls_agents.rs"]
+mod tls_agents;
+#[path = "gateway/tls_reload.rs"]
+mod tls_reload;
 #[path = "gateway/tokens.rs"]
 mod tokens;
 #[path = "gateway/versions.rs"]

@@ -64,7 +64,7 @@ fn an_address_inside_is_refused_at_once_where_it_stands() {
     fails(
         "a.toml",
         "[agents.a]\nurl = [\"http://8.8.8.8/\", \"http://[::ffff:10.0.0.1]:80/\", \"http://localhost/\"]\n\
-         deny_private = true\n[agents.b]\nurl = \"http://169.254.169.254/\"\ndeny_private = true\n\
+         deny_private = true\n[agents.b]\nurl = \"https://169.254.169.254/\"\ndeny_private = true\n\
          [[routes]]\nagent = \"a\"\n[[routes]]\npath = \"/b\"\nagent = \"b\"\n",
         &[
             "a.toml:2:27: agents.a.url[1]: `::ffff:10.0.0.1` is an address inside, which deny_private refuses; take \

@@ -6,7 +6,7 @@ use std::{
 };
 
 use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
     net::{TcpListener, TcpStream},
 };
 
@@ -35,7 +35,17 @@ impl Agent {
 
     /// The next connection.
     pub async fn accept(&self) -> Connection {
-        Connection::new(soon(self.listener.accept()).await.unwrap().0)
+        Connection::new(self.socket().await)
+    }
+
+    /// The next connection, however long it takes.
+    pub async fn accept_late(&self) -> Connection {
+        Connection::new(self.listener.accept().await.unwrap().0)
+    }
+
+    /// The next connection, bare.
+    pub async fn socket(&self) -> TcpStream {
+        soon(self.listener.accept()).await.unwrap().0
     }
 
     /// The next connection, and the request on it with its body.
@@ -51,16 +61,45 @@ impl Agent {
     }
 }
 
+/// What bytes pass over both ways: a socket, with TLS or without.
+pub trait Duplex: AsyncRead + AsyncWrite + Unpin + Send {
+    fn socket(&self) -> &TcpStream;
+    /// Has the next flush tell the other side that nothing more comes, where that can be told.
+    fn goodbye(&mut self) {}
+}
+
+impl Duplex for TcpStream {
+    fn socket(&self) -> &TcpStream {
+        self
+    }
+}
+
+impl Duplex for tokio_rustls::client::TlsStream<TcpStream> {
+    fn socket(&self) -> &TcpStream {
+        self.get_ref().0
+    }
+
+    fn goodbye(&mut self) {
+        self.get_mut().1.send_close_notify();
+    }
+}
+
+impl Duplex for tokio_rustls::server::TlsStream<TcpStream> {
+    fn socket(&self) -> &TcpStream {
+        self.get_ref().0
+    }
+}
+
 /// A connection, and what was read from it but not looked at.
 pub struct Connection {
-    stream: TcpStream,
+    stream: Box<dyn Duplex>,
     read: Vec<u8>,
 }
 
 impl Connection {
-    pub fn new(stream: TcpStream) -> Self {
-        stream.set_nodelay(true).unwrap();
-        Self { stream, read: Vec::new() }
+    pub fn new(stream: impl Duplex + 'static) -> Self {
+        stream.socket().set_nodelay(true).unwrap();
+        Self { stream: Box::new(stream), read: Vec::new() }
     }
 
     /// Writes bytes.
@@ -209,13 +248,29 @@ impl Connection {
     /// Whether nothing came for a moment.
     pub async fn is_quiet(&mut self) -> bool {
         let mut piece = [0; 1];
-        let read = tokio::time::timeout(Duration::from_millis(50), self.stream.peek(&mut piece)).await;
+        let read = tokio::time::timeout(Duration::from_millis(50), self.stream.socket().peek(&mut piece)).await;
         self.read.is_empty() && read.is_err()
+    }
+
+    /// Waits until the other side leaves, for as long as it takes.
+    pub async fn end(&mut self) {
+        while self.stream.read(&mut [0; 1024]).await.is_ok_and(|n| n > 0) {}
+    }
+
+    /// Leaves as TLS asks for, telling so first; without TLS only half of it.
+    pub async fn shut_down(&mut self) {
+        soon(self.stream.shutdown()).await.unwrap();
+    }
+
+    /// Tells that it leaves, as TLS asks for, and stays.
+    pub async fn say_goodbye(&mut self) {
+        self.stream.goodbye();
+        soon(self.stream.flush()).await.unwrap();
     }
 
     /// Leaves with a reset.
     pub fn reset(self) {
-        self.stream.set_zero_linger().unwrap();
+        self.stream.socket().set_zero_linger().unwrap();
     }
 }
 

@@ -25,6 +25,7 @@ impl Gateway {
         let config = config.unwrap_or_else(|errors| panic!("{errors}"));
         let metrics = Metrics::new("test", "test");
         let running = gateway::start(&config, &metrics).unwrap();
+        tokio::spawn(running.certificates().clone().watch(metrics.clone()));
         Self { running, metrics }
     }
 

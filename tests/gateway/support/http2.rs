@@ -3,6 +3,7 @@
 use std::{
     net::SocketAddr,
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll},
 };
 
@@ -12,13 +13,15 @@ use http_body::{Body, Frame};
 use http_body_util::BodyExt as _;
 use hyper::{body::Incoming, client, server, service::service_fn};
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use rustls::{ClientConfig, ServerConfig};
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::{mpsc, oneshot},
     task::JoinHandle,
 };
+use tokio_rustls::TlsAcceptor;
 
-use super::{Agent, Connection, Gateway, INPUT, STREAM, soon};
+use super::{Agent, Connection, Gateway, INPUT, STREAM, connection::Duplex, soon, tls};
 
 /// A body that is what is sent into it. It breaks off when told to, and ends when the sender is dropped.
 pub struct Feed(mpsc::Receiver<Option<Frame<Bytes>>>);
@@ -75,7 +78,16 @@ impl Client {
         let stream = soon(TcpStream::connect(gateway.address())).await.unwrap().into_std().unwrap();
         stream.set_nodelay(true).unwrap();
         let socket = stream.try_clone().unwrap();
-        let stream = TcpStream::from_std(stream).unwrap();
+        Self::over(TcpStream::from_std(stream).unwrap(), socket).await
+    }
+
+    /// A client's connection over TLS.
+    pub async fn connect_tls(gateway: &Gateway, config: Arc<ClientConfig>) -> Self {
+        let (stream, socket) = tls::connect(gateway, config).await.unwrap();
+        Self::over(stream, socket).await
+    }
+
+    async fn over(stream: impl Duplex + 'static, socket: std::net::TcpStream) -> Self {
         let (sender, connection) =
             client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
         let connection = tokio::spawn(async move {
@@ -153,6 +165,15 @@ pub struct Http2Agent {
 
 impl Http2Agent {
     pub async fn new() -> Self {
+        Self::with(None).await
+    }
+
+    /// One that is reached by TLS.
+    pub async fn tls(config: Arc<ServerConfig>) -> Self {
+        Self::with(Some(config.into())).await
+    }
+
+    async fn with(tls: Option<TlsAcceptor>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (sender, requests) = mpsc::unbounded_channel();
@@ -169,7 +190,16 @@ impl Http2Agent {
                     answer
                 });
                 let builder = server::conn::http2::Builder::new(TokioExecutor::new());
-                tokio::spawn(builder.serve_connection(TokioIo::new(stream), service));
+                let tls = tls.clone();
+                tokio::spawn(async move {
+                    match tls {
+                        None => builder.serve_connection(TokioIo::new(stream), service).await,
+                        Some(tls) => match tls.accept(stream).await {
+                            Ok(stream) => builder.serve_connection(TokioIo::new(stream), service).await,
+                            Err(_) => Ok(()),
+                        },
+                    }
+                });
             }
         });
         Self { address, requests, connections }

@@ -5,6 +5,7 @@ mod gateway;
 pub mod http2;
 pub mod issuer;
 mod message;
+pub mod tls;
 
 use std::{future::Future, time::Duration};
 
