@@ -3,12 +3,12 @@
 
 use std::{
     future::Future,
-    pin::Pin,
+    pin::{Pin, pin},
     task::{Context, Poll, Waker},
     time::Instant,
 };
 
-use tokio::time::Sleep;
+use tokio::{task::unconstrained, time::Sleep};
 
 /// A timer that may ring early, and then is told its new time.
 #[derive(Debug, Default)]
@@ -31,7 +31,8 @@ impl Alarm {
         if sleep.deadline() > due {
             sleep.as_mut().reset(due);
         }
-        while sleep.as_mut().poll(cx).is_ready() {
+        // Also for a task that has used up its turn: otherwise the timer would not be set, and never ring.
+        while pin!(unconstrained(sleep.as_mut())).poll(cx).is_ready() {
             if sleep.deadline() >= due {
                 return Poll::Ready(());
             }
@@ -59,6 +60,19 @@ mod tests {
         .await;
         poll_fn(|cx| alarm.poll(at(25), cx)).await;
         assert_eq!(start.elapsed(), Duration::from_millis(25));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_task_that_has_used_up_its_turn_is_woken_too() {
+        let mut alarm = Alarm::default();
+        let start = tokio::time::Instant::now();
+        let due = (start + Duration::from_millis(10)).into_std();
+        poll_fn(|cx| {
+            while pin!(tokio::task::consume_budget()).poll(cx).is_ready() {}
+            alarm.poll(due, cx)
+        })
+        .await;
+        assert_eq!(start.elapsed(), Duration::from_millis(10));
     }
 
     #[tokio::test(start_paused = true)]

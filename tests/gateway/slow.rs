@@ -9,9 +9,10 @@ use std::{
 };
 
 use super::support::{
-    Agent, Connection, END, FINISHED, Gateway, STARTED, chunk, delta, frame, get,
+    Agent, Connection, END, FINISHED, Gateway, STARTED, STREAM, chunk, delta, frame, get,
     http2::{self, Client, Http2Agent, feed},
     post, soon,
+    tls::{self, Files},
 };
 
 /// What sockets on the way may hold by themselves; the agent has far more to say.
@@ -108,6 +109,47 @@ async fn a_client_that_never_reads_again_is_cut_off_when_the_run_is_over() {
     stalls(&taken).await;
     gateway.counted("timeout_run", 1.0).await;
     drop(client);
+}
+
+#[tokio::test]
+async fn a_client_with_tls_is_waited_for_and_cut_off_as_one_without() {
+    let (agent, files) = (Agent::new().await, Files::new());
+    for (reads, limit) in [(true, "1h"), (false, "1s")] {
+        let keys = format!("[agents.bot]\nurl = \"{}\"\ntimeouts = {{ run = \"{limit}\" }}\n", agent.url());
+        let gateway = Gateway::start(&(files.listener() + &keys));
+        let mut client = tls::ask(&gateway, files.client(), post("/")).await;
+        let (mut connection, ..) = agent.request().await;
+        connection.send(STREAM).await;
+        client.head().await;
+        let taken = talks(connection);
+        let stalled = stalls(&taken).await;
+        if reads {
+            assert!(stalled < IN_SOCKETS, "{stalled} bytes were taken");
+            assert!(gateway.figure("tidegate_held_bytes", &[]) <= HELD);
+            assert!(client.rest().await == everything());
+            gateway.counted("finished", 1.0).await;
+            assert!(gateway.figure("tidegate_client_stall_seconds_total", &[]) > 0.0);
+        } else {
+            gateway.counted("timeout_run", 1.0).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_agent_with_tls_that_does_not_read_holds_the_upload_back() {
+    let (agent, files) = (Agent::new().await, Files::new());
+    let gateway = Gateway::start(&format!(
+        "[agents.bot]\nurl = \"https://{}/\"\ntls = {{ ca = \"{}\" }}\n[[routes]]\nlimits = {{ body = \"1GiB\" }}",
+        agent.address(),
+        files.file("ca.pem")
+    ));
+    let client = gateway.ask("PUT /f HTTP/1.1\r\nhost: g\r\ntransfer-encoding: chunked\r\n\r\n").await;
+    let config = tls::server_of(&files.authority.issue(&["127.0.0.1"]), None, &[]);
+    let mut connection = Connection::new(tls::accept(&agent, config).await.unwrap());
+    connection.head().await;
+    let stalled = stalls(&talks(client)).await;
+    assert!(stalled < IN_SOCKETS, "{stalled} bytes were taken");
+    assert!(connection.rest().await == everything());
 }
 
 #[tokio::test]
