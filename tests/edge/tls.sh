@@ -86,8 +86,8 @@ said -alpn http/1.1 | grep -q '^ALPN protocol: http/1.1'; verdict $? "http/1.1 i
 said -tls1_2 | grep -q 'Secure Renegotiation IS supported'; verdict $? "renegotiation is secure"
 said | grep -q '^Compression: NONE'; verdict $? "nothing is compressed"
 said -tls1_3 | grep -q 'Early data was not sent'; verdict $? "no early data"
-if have_curl=$(command -v curl); then
-  code=$("$have_curl" -s -o /dev/null -w '%{http_version} %{http_code}' --cacert "$dir/ca.pem" --path-as-is \
+if command -v curl >/dev/null; then
+  code=$(curl -s -o /dev/null -w '%{http_version} %{http_code}' --cacert "$dir/ca.pem" --path-as-is \
     --resolve "gate.example:$port:127.0.0.1" "https://gate.example:$port/../")
   [ "$code" = "2 400" ] || [ "$code" = "1.1 400" ]; verdict $? "curl is answered ($code)"
 fi

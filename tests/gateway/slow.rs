@@ -53,7 +53,7 @@ async fn stalls(taken: &AtomicUsize) -> usize {
     soon(async {
         loop {
             let before = taken.load(Relaxed);
-            tokio::time::sleep(Duration::from_millis(200)).await;
+            tokio::time::sleep(Duration::from_millis(400)).await;
             if before > 0 && taken.load(Relaxed) == before {
                 return before;
             }
