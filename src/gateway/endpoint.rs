@@ -46,7 +46,7 @@ pub struct Endpoint {
     standing: Standing,
     #[allow(clippy::vec_box, reason = "a connection is moved between the pool and its users by its pointer")]
     idle: RefCell<Vec<Box<Http1>>>,
-    shared: RefCell<Option<Http2>>,
+    shared: RefCell<Vec<Http2>>,
 }
 
 /// Why there is no connection.
@@ -116,9 +116,8 @@ impl Endpoint {
 
     /// A connection that works as far as one can tell, and whether it was used before.
     pub async fn link(&self) -> Result<(Link, bool), NoLink> {
-        let shared = self.shared.borrow().clone();
-        if let Some(sender) = shared.filter(|sender| !sender.is_closed()) {
-            return Ok((Link::Http2(sender), true));
+        if let Some(shared) = self.shared() {
+            return Ok((Link::Http2(shared), true));
         }
         if let Some(link) = poll_fn(|cx| Poll::Ready(self.pooled(cx))).await {
             return Ok((Link::Http1(link), true));
@@ -131,8 +130,8 @@ impl Endpoint {
         let link = tokio::time::timeout(self.connect_limit, linking).await;
         let (result, link) = match link {
             Ok(Ok(link)) => {
-                if let Link::Http2(sender) = &link {
-                    self.shared.replace(Some(sender.clone()));
+                if let Link::Http2(shared) = &link {
+                    self.shared.borrow_mut().push(shared.clone());
                 }
                 (Connect::Ok, Ok((link, false)))
             }
@@ -156,6 +155,13 @@ impl Endpoint {
         self.connector.connect().await
     }
 
+    /// A connection of HTTP/2 that has room for another stream.
+    fn shared(&self) -> Option<Http2> {
+        let mut shared = self.shared.borrow_mut();
+        shared.retain(|link| !link.is_closed());
+        shared.iter().find(|link| link.has_room()).cloned()
+    }
+
     fn pooled(&self, cx: &mut Context<'_>) -> Option<Box<Http1>> {
         loop {
             let mut link = self.idle.borrow_mut().pop()?;
@@ -177,6 +183,10 @@ impl Endpoint {
     pub fn sweep(&self) {
         let mut cx = Context::from_waker(Waker::noop());
         self.idle.borrow_mut().retain_mut(|link| !link.is_older_than(KEPT) && link.is_usable(&mut cx));
+        // Of those that are shared, one is enough while nobody uses them.
+        let mut first = true;
+        let keep = |link: &Http2| !link.is_closed() && (std::mem::take(&mut first) || link.is_busy());
+        self.shared.borrow_mut().retain(keep);
     }
 
     /// Counts what became of a request at this url.

@@ -3,6 +3,7 @@
 //! run. Over HTTP/2 many exchanges share one connection, which has a task of its own.
 
 use std::{
+    cell::Cell,
     future::{Future, poll_fn},
     pin::{Pin, pin},
     rc::Rc,
@@ -72,7 +73,51 @@ impl Http1 {
 }
 
 /// An HTTP/2 connection, shared.
-pub type Http2 = http2::SendRequest<Upload>;
+#[derive(Clone, Debug)]
+pub struct Http2 {
+    sender: http2::SendRequest<Upload>,
+    streams: Rc<Streams>,
+}
+
+/// The streams of an HTTP/2 connection.
+#[derive(Debug)]
+struct Streams {
+    open: Cell<usize>,
+    /// As many as the agent takes at once; those beyond would wait for the others to end.
+    most: Cell<usize>,
+}
+
+/// A stream, for as long as it is open.
+#[derive(Debug)]
+struct Open(Rc<Streams>);
+
+impl Http2 {
+    /// Whether the connection is of no more use.
+    pub fn is_closed(&self) -> bool {
+        self.sender.is_closed()
+    }
+
+    /// Whether the agent takes another stream on it now.
+    pub fn has_room(&self) -> bool {
+        self.streams.open.get() < self.streams.most.get()
+    }
+
+    /// Whether any stream is on it.
+    pub fn is_busy(&self) -> bool {
+        self.streams.open.get() > 0
+    }
+
+    fn open(&self) -> Open {
+        self.streams.open.set(self.streams.open.get() + 1);
+        Open(self.streams.clone())
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.open.set(self.0.open.get().saturating_sub(1));
+    }
+}
 
 /// Speaks HTTP/2 over this socket, as was agreed or is known.
 pub async fn http2_over(socket: AgentSocket) -> hyper::Result<Http2> {
@@ -84,12 +129,20 @@ pub async fn http2_over(socket: AgentSocket) -> hyper::Result<Http2> {
         .max_send_buf_size(MAX_BUFFER)
         .handshake(TokioIo::new(socket))
         .await?;
+    let streams = Rc::new(Streams { open: Cell::new(0), most: Cell::new(usize::MAX) });
+    let told = streams.clone();
     tokio::task::spawn_local(async move {
-        if let Err(error) = connection.await {
+        let mut connection = pin!(connection);
+        let driven = poll_fn(|cx| {
+            let result = connection.as_mut().poll(cx);
+            told.most.set(connection.current_max_send_streams());
+            result
+        });
+        if let Err(error) = driven.await {
             tracing::debug!(%error, "connection to agent closed");
         }
     });
-    Ok(sender)
+    Ok(Http2 { sender, streams })
 }
 
 /// One connection, ready for a request.
@@ -142,7 +195,7 @@ impl Link {
                 })
                 .await?;
                 let (head, incoming) = answer.into_parts();
-                let mut download = Download { incoming, link: Some((link, home.clone())), running: None };
+                let mut download = Download { incoming, link: Some((link, home.clone())), running: None, _open: None };
                 if download.incoming.is_end_stream() {
                     poll_fn(|cx| {
                         download.settle(cx);
@@ -152,12 +205,14 @@ impl Link {
                 }
                 Ok(Response::from_parts(head, download))
             }
-            Self::Http2(mut sender) => {
+            Self::Http2(mut shared) => {
+                let open = shared.open();
+                let sender = &mut shared.sender;
                 if sender.ready().await.is_err() {
                     return Err(Unanswered::Unsent(Box::new(request)));
                 }
                 let answer = sender.try_send_request(request).await.map_err(unanswered)?;
-                Ok(answer.map(|incoming| Download { incoming, link: None, running: None }))
+                Ok(answer.map(|incoming| Download { incoming, link: None, running: None, _open: Some(open) }))
             }
         }
     }
@@ -176,6 +231,7 @@ pub struct Download {
     incoming: Incoming,
     link: Option<(Box<Http1>, Rc<Endpoint>)>,
     running: Option<Running>,
+    _open: Option<Open>,
 }
 
 impl Download {

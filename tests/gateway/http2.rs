@@ -118,6 +118,30 @@ async fn runs_share_the_agents_connection() {
 }
 
 #[tokio::test]
+async fn a_run_beyond_what_the_agent_takes_on_a_connection_gets_another() {
+    let mut agent = Http2Agent::narrow(2).await;
+    let gateway = agent.gateway("", "");
+    let mut runs = Vec::new();
+    for n in 0..5 {
+        let mut client = gateway.ask(post("/")).await;
+        let (_, reply) = agent.request().await;
+        let (feeder, answer) = http2::stream();
+        assert!(reply.send(answer).is_ok());
+        assert_eq!(client.head().await.status(), 200);
+        assert!(feeder.data(frame(STARTED)).await);
+        client.expect(&frame(STARTED)).await;
+        runs.push((client, feeder));
+        assert_eq!(agent.connections.load(Relaxed), n / 2 + 1);
+    }
+    for (mut client, feeder) in runs {
+        assert!(feeder.data(frame(FINISHED)).await);
+        drop(feeder);
+        assert_eq!(client.rest().await, frame(FINISHED));
+    }
+    gateway.counted("finished", 5.0).await;
+}
+
+#[tokio::test]
 async fn the_agent_sees_the_client_leave() {
     let mut agent = Http2Agent::new().await;
     let gateway = agent.gateway("", "");

@@ -165,15 +165,20 @@ pub struct Http2Agent {
 
 impl Http2Agent {
     pub async fn new() -> Self {
-        Self::with(None).await
+        Self::with(None, 200).await
     }
 
     /// One that is reached by TLS.
     pub async fn tls(config: Arc<ServerConfig>) -> Self {
-        Self::with(Some(config.into())).await
+        Self::with(Some(config.into()), 200).await
     }
 
-    async fn with(tls: Option<TlsAcceptor>) -> Self {
+    /// One that takes no more streams than this on a connection.
+    pub async fn narrow(streams: u32) -> Self {
+        Self::with(None, streams).await
+    }
+
+    async fn with(tls: Option<TlsAcceptor>, streams: u32) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (sender, requests) = mpsc::unbounded_channel();
@@ -189,7 +194,8 @@ impl Http2Agent {
                     let _ = sender.send((request, reply));
                     answer
                 });
-                let builder = server::conn::http2::Builder::new(TokioExecutor::new());
+                let mut builder = server::conn::http2::Builder::new(TokioExecutor::new());
+                builder.max_concurrent_streams(streams);
                 let tls = tls.clone();
                 tokio::spawn(async move {
                     match tls {
