@@ -6,9 +6,10 @@ use std::borrow::Cow;
 use bytes::Bytes;
 
 use super::{
-    Encoding, EventKind, Word,
+    Encoding, EventKind, Plain, Word,
     edit::{self, Change},
     json::{self, Member, Members},
+    plain::Places,
 };
 
 /// One event of a stream.
@@ -24,6 +25,8 @@ pub struct Event {
     named_error: bool,
     /// The gateway made it to end a run.
     own: bool,
+    /// Where its identifier and its delta stand, if it says nothing else.
+    plain: Option<Places>,
 }
 
 impl Event {
@@ -32,12 +35,13 @@ impl Event {
     /// `frame` is the event's whole frame on the wire it came by, if that is spelled as this gateway would spell
     /// it; it is forwarded instead of encoding the event again, as long as nothing changes the event.
     pub fn new(text: Bytes, frame: Option<(Encoding, Bytes)>) -> Self {
-        Self { kind: kind_of(&text), text, frame, named_error: false, own: false }
+        let (kind, plain) = read(&text);
+        Self { kind, text, frame, named_error: false, own: false, plain }
     }
 
     /// An event of which nobody will ask more than its kind: it has a frame and no text.
     pub fn unread(kind: EventKind, frame: Option<(Encoding, Bytes)>) -> Self {
-        Self { kind, text: Bytes::new(), frame, named_error: false, own: false }
+        Self { kind, text: Bytes::new(), frame, named_error: false, own: false, plain: None }
     }
 
     /// A `RUN_STARTED` of the gateway's own.
@@ -50,12 +54,12 @@ impl Event {
     pub fn run_error(message: &str, code: &str) -> Self {
         let text = serde_json::json!({ "type": "RUN_ERROR", "message": message, "code": code });
         let text = text.to_string().into();
-        Self { kind: EventKind::RunError, text, frame: None, named_error: false, own: true }
+        Self { kind: EventKind::RunError, text, frame: None, named_error: false, own: true, plain: None }
     }
 
     /// This event, which came as an SSE event named `error`.
     pub fn named_error(self) -> Self {
-        Self { named_error: true, ..self }
+        Self { named_error: true, plain: None, ..self }
     }
 
     /// Whether it came as an SSE event named `error`, which is what some servers call their own failures.
@@ -66,6 +70,18 @@ impl Event {
     /// Whether the gateway made it to end a run.
     pub fn is_own(&self) -> bool {
         self.own
+    }
+
+    /// What it says, if it is a delta that says nothing but that.
+    #[inline]
+    pub fn plain(&self) -> Option<Plain<'_>> {
+        self.plain_in(&self.text)
+    }
+
+    /// The same, borrowed from another handle of the event's text.
+    #[inline]
+    pub fn plain_in<'a>(&self, text: &'a [u8]) -> Option<Plain<'a>> {
+        self.plain.as_ref()?.read(text)
     }
 
     /// What it is, by the last `type` of the object.
@@ -133,16 +149,33 @@ static TYPE: Word = Word::new("\"type\"");
 /// What may spell a name so that it is not found by its letters.
 static ESCAPE: Word = Word::new("\\u");
 
-/// The kind of the event in `text`, by its last `type`: reads no further than the first, which comes first nearly always,
-/// unless another may follow.
-fn kind_of(text: &[u8]) -> EventKind {
-    let Some(mut member) = Members::of(text).find(|m| m.is("type")) else { return EventKind::Other };
+/// The kind of the event in `text`, by its last `type`, and whether it is a plain delta. Reads no further than the first
+/// `type`, which comes first nearly always, unless another may follow.
+fn read(text: &[u8]) -> (EventKind, Option<Places>) {
+    let mut members = Members::of(text);
+    let Some(mut member) = members.next() else { return (EventKind::Other, None) };
+    if member.is("type") {
+        let kind = named(&member);
+        if let Some(places) = Places::of(kind, text, members) {
+            return (kind, Some(places));
+        }
+    } else {
+        match members.find(|m| m.is("type")) {
+            Some(found) => member = found,
+            None => return (EventKind::Other, None),
+        }
+    }
     let rest = &text[member.span.end..];
     if (TYPE.is_in(rest) || ESCAPE.is_in(rest))
         && let Some(last) = Members::of(text).filter(|m| m.is("type")).last()
     {
         member = last;
     }
+    (named(&member), None)
+}
+
+/// The kind that a `type` names.
+fn named(member: &Member<'_>) -> EventKind {
     match member.value {
         [b'"', name @ .., b'"'] if !name.contains(&b'\\') => EventKind::from_name(name),
         _ => member.string().map_or(EventKind::Other, |name| EventKind::from_name(name.as_bytes())),

@@ -11,6 +11,7 @@ pub mod lanes;
 mod life;
 mod losses;
 pub mod message;
+mod plain;
 mod version;
 pub mod word;
 
@@ -20,5 +21,6 @@ pub use input::{InputFacts, InputScan, Text};
 pub use kind::{EventKind, Kinds};
 pub use life::Life;
 pub use losses::Losses;
+pub use plain::Plain;
 pub use version::{UnknownVersion, Version};
 pub use word::Word;

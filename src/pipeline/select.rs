@@ -52,7 +52,9 @@ impl Stage for Select {
             out.dropped("select", "type", event.kind());
             return;
         }
+        // What a plain delta has cannot be left out.
         if !self.lists.members.is_empty()
+            && event.plain().is_none()
             && let Some(rest) = event.without(|m| self.lists.members.iter().any(|name| m.is(name)))
         {
             out.dropped("select", "member", event.kind());

@@ -29,6 +29,11 @@ pub struct About {
 }
 
 impl Chunks {
+    /// Whether none is open.
+    pub fn is_idle(&self) -> bool {
+        self.lanes.is_idle()
+    }
+
     /// Takes a chunk with this identifier and this `subagentRunId`, either or none.
     pub fn chunk(&mut self, item: Item, id: Option<&str>, tag: Option<&str>) -> About {
         match self.lanes.place(item, id, tag) {

@@ -218,7 +218,8 @@ impl Redact {
 
     /// Whether no match can begin in this delta, and nothing in it has to be read closer.
     fn is_plain(&self, inner: &[u8]) -> bool {
-        inner.iter().all(|byte| *byte != b'\\' && !self.rules.begins_with(*byte))
+        let next = inner.iter().skip(1).map(Some).chain([None]);
+        inner.iter().zip(next).all(|(byte, next)| *byte != b'\\' && !self.rules.begins_before(*byte, next.copied()))
     }
 
     fn end_item(&mut self, (item, id): Ended, at: Instant, out: &mut Out<'_>) {
@@ -286,6 +287,15 @@ impl Redact {
 impl Stage for Redact {
     fn event(&mut self, event: Event, at: Instant, out: &mut Out<'_>) {
         let kind = event.kind();
+        if let Some(plain) = event.plain()
+            && kind != EventKind::ToolCallArgs
+            && self.items.is_empty()
+            && self.chunks.is_idle()
+            && !self.rules.looks
+            && self.is_plain(plain.delta)
+        {
+            return out.send(event, at);
+        }
         if !is_chunk(kind) {
             self.before(&event, at, out);
         }

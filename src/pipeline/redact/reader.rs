@@ -127,8 +127,11 @@ impl Reader {
         if !matches!(self.place, Place::Text | Place::Inside) || !self.sieve.is_idle() {
             return 0;
         }
-        let is_plain = |byte: &&u8| byte.is_ascii() && **byte != b'\\' && !work.rules.begins_with(**byte);
-        let count = rest.iter().take_while(is_plain).count();
+        let next = rest.iter().skip(1).map(Some).chain([None]);
+        let is_plain = |(byte, next): &(&u8, Option<&u8>)| {
+            byte.is_ascii() && **byte != b'\\' && !work.rules.begins_before(**byte, next.copied())
+        };
+        let count = rest.iter().zip(next).take_while(is_plain).count();
         if let Some(plain) = rest.get(..count)
             && let Some(last) = plain.last()
         {

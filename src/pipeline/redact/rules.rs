@@ -61,6 +61,8 @@ pub(super) struct Set {
     owners: Vec<u32>,
     /// The bytes with which a match can begin.
     first: [bool; 256],
+    /// The bytes that can follow these in a match, or be what follows a match that is over.
+    second: [bool; 256],
     /// Whether a pattern looks at what stands around a match.
     pub looks: bool,
 }
@@ -92,8 +94,10 @@ impl Rules {
         let config = meta::Config::new().nfa_size_limit(Some(4 * COMPILED_MAX));
         let whole = meta::Builder::new().configure(config).build_many(&patterns).map_err(|_| too_large())?;
         let with = list.iter().map(|(_, with)| With::of(with)).collect();
-        let (owners, first, looks) = (owners(&nfa), first(&nfa), !nfa.look_set_any().is_empty());
-        Ok(Self(Arc::new(Set { whole, nfa, with, owners, first, looks })))
+        let (owners, looks) = (owners(&nfa), !nfa.look_set_any().is_empty());
+        let (first, after_first) = reads(&nfa, vec![nfa.start_anchored()]);
+        let (second, _) = reads(&nfa, after_first);
+        Ok(Self(Arc::new(Set { whole, nfa, with, owners, first, second, looks })))
     }
 
     pub(super) fn set(&self) -> Arc<Set> {
@@ -153,6 +157,12 @@ impl Set {
     /// Whether a match can begin with this byte of a letter.
     pub fn begins_with(&self, byte: u8) -> bool {
         self.first[usize::from(byte)]
+    }
+
+    /// Whether a match can begin with this byte where that one follows, as it is spelled. What begins an escape may
+    /// be anything, and so may what is not there yet.
+    pub fn begins_before(&self, byte: u8, next: Option<u8>) -> bool {
+        self.begins_with(byte) && next.is_none_or(|next| next == b'\\' || self.second[usize::from(next)])
     }
 
     /// Whether a match can begin with a letter that is spelled as two halves.
@@ -216,16 +226,22 @@ fn owners(nfa: &NFA) -> Vec<u32> {
     owners
 }
 
-fn first(nfa: &NFA) -> [bool; 256] {
-    let mut first = [false; 256];
+/// The bytes that can be read next from these states, all where a match may end here, and the states that they lead to.
+fn reads(nfa: &NFA, mut todo: Vec<StateID>) -> ([bool; 256], Vec<StateID>) {
+    let (mut bytes, mut next) = ([false; 256], Vec::new());
     let mut seen = vec![false; nfa.states().len()];
-    let mut todo = vec![nfa.start_anchored()];
     while let Some(id) = todo.pop() {
         if seen.get_mut(id.as_usize()).is_none_or(|seen| std::mem::replace(seen, true)) {
             continue;
         }
-        let mark = |from: u8, to: u8, _| (from..=to).for_each(|byte| first[usize::from(byte)] = true);
-        after(nfa.state(id), |to| todo.push(to), mark);
+        if matches!(nfa.state(id), State::Match { .. }) {
+            bytes = [true; 256];
+        }
+        let read = |from: u8, to: u8, state| {
+            (from..=to).for_each(|byte| bytes[usize::from(byte)] = true);
+            next.push(state);
+        };
+        after(nfa.state(id), |to| todo.push(to), read);
     }
-    first
+    (bytes, next)
 }

@@ -100,7 +100,10 @@ impl Throttle {
             return out.send(event, at);
         }
         let text = event.text().clone();
-        let piece = Piece::read(shape, &text);
+        let piece = match event.plain_in(&text) {
+            Some(plain) => Piece::plain(plain),
+            None => Piece::read(shape, &text),
+        };
         // What others continue depends on what this closes or opens: it may wait only where all wait behind it.
         let turns = match shape.chunk {
             true => self.chunk(shape, piece.as_ref(), at, out) && !self.hold.slow,

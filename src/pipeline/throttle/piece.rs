@@ -7,7 +7,7 @@ use serde::de::IgnoredAny;
 
 use super::text::{Measure, measure};
 use crate::agui::{
-    EventKind,
+    EventKind, Plain,
     json::{self, Member, Members},
     lanes::Item,
 };
@@ -81,6 +81,20 @@ pub(super) struct Piece<'a> {
 }
 
 impl<'a> Piece<'a> {
+    /// What a plain delta says.
+    pub(super) fn plain(plain: Plain<'a>) -> Option<Self> {
+        let id = std::str::from_utf8(plain.id).ok()?;
+        // Every byte of a letter but its first is below -64 as a signed number.
+        let chars = plain.delta.iter().filter(|byte| byte.cast_signed() >= -64).count();
+        Some(Self {
+            id: Some(Cow::Borrowed(id)),
+            body: plain.delta,
+            end: Some(plain.end),
+            measure: Measure { chars, half: false },
+            ..Self::default()
+        })
+    }
+
     /// The delta in this text; `None` if it is no valid JSON, lacks what it needs, has a member twice or one of another
     /// kind than the protocol's.
     pub(super) fn read(shape: &'static Shape, text: &'a [u8]) -> Option<Self> {

@@ -133,6 +133,11 @@ impl Tools {
     }
 
     fn judge(&mut self, event: Event, at: Instant, out: &mut Out<'_>) -> Result<(), Stop> {
+        let is_text = event.plain().is_some() && event.kind() != EventKind::ToolCallArgs;
+        if is_text && self.follow.is_idle() && self.hidden.is_empty() {
+            out.send(event, at);
+            return Ok(());
+        }
         let seen = match Seen::of(&event) {
             Ok(seen) => seen,
             // It holds nothing: some agents say so that their stream is over.

@@ -116,7 +116,7 @@ fn a_tool_call_is_not_cut_by_a_snapshot() {
 
 #[test]
 fn past_the_limit_a_message_is_ended_early_and_continued() {
-    let stage = Serial::with_limit(600);
+    let stage = Serial::with_limit(700);
     let (sink, out) = serial(stage, &["+a", "a1", "*x", "+B", "B1", "B2", "*y", "*z", "a2", "-B", "-a", "*w"]);
     let expected = ["+a", "a1", "-a", "*x", "+B", "B1", "B2", "-B", "+a", "a2", "-a", "*y", "*z", "*w"];
     assert_eq!(out, expected.map(event));
