@@ -1,7 +1,7 @@
 //! The name of a tool comes in, whether a pattern means it goes out. Only whole names are compared, exactly: case, white
 //! space and the form of a letter count.
 
-/// A name, or a pattern of names: `*` stands for any characters, also none, `?` for one.
+/// A name, or a pattern of names: `*` stands for any characters, also none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Glob {
     text: Box<str>,
@@ -10,7 +10,7 @@ pub struct Glob {
 
 impl Glob {
     pub fn new(text: &str) -> Self {
-        Self { text: text.into(), is_exact: !text.contains(['*', '?']) }
+        Self { text: text.into(), is_exact: !text.contains('*') }
     }
 
     /// As it was written.
@@ -41,7 +41,6 @@ fn matches(pattern: &str, name: &str) -> bool {
                 name = before;
                 continue;
             }
-            (Some('?'), Some(_)) => continue,
             (Some(wanted), Some(found)) if wanted == found => continue,
             (None, None) => return true,
             _ => {}
@@ -63,20 +62,21 @@ mod tests {
     fn a_name_without_wildcards_is_only_itself() {
         let glob = Glob::new("rm");
         assert!(glob.is_exact() && glob.matches("rm"));
+        assert!(Glob::new("r?").is_exact() && Glob::new("r?").matches("r?") && !Glob::new("r?").matches("rm"));
         for other in ["", "RM", "rm ", " rm", "rmdir", "r", "r\u{200b}m"] {
             assert!(!glob.matches(other), "{other}");
         }
     }
 
     #[test]
-    fn a_star_is_any_characters_and_a_question_mark_is_one() {
+    fn a_star_is_any_characters_and_nothing_else_is() {
         for (pattern, yes, no) in [
             ("*", &["", "a", "délete\n"][..], &[][..]),
             ("delete_*", &["delete_", "delete_all"], &["delete", "undelete_x", "Delete_x"]),
             ("*_all", &["_all", "delete_all", "a_all_all"], &["delete_all_", "all"]),
             ("a*b*c", &["abc", "aXbYc", "abbcbc", "abcc"], &["ab", "acb", "abcd"]),
-            ("?", &["a", "é"], &["", "ab"]),
-            ("a?*", &["ab", "abc"], &["a"]),
+            ("a?*", &["a?", "a?b"], &["a", "ab", "abc"]),
+            ("*[a]", &["[a]", "x[a]"], &["a", "xa"]),
             ("**x", &["x", "xx"], &["xy"]),
         ] {
             let glob = Glob::new(pattern);
