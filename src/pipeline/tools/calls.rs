@@ -25,8 +25,8 @@ pub enum Stand {
     Held(Vec<Event>),
     /// It is nowhere.
     Dropped,
-    /// It was shown without its arguments; its end may be to come.
-    Masked { is_open: bool },
+    /// It is shown without its arguments.
+    Masked,
 }
 
 /// A call that was seen.
@@ -36,6 +36,8 @@ pub struct Call {
     pub stand: Stand,
     /// In which run it was begun; zero if only the history of a thread named it.
     run: u32,
+    /// The client saw its start and not its end.
+    is_open: bool,
 }
 
 /// The calls of a stream.
@@ -75,6 +77,28 @@ impl Calls {
         self.calls.get(id).filter(|call| call.run == self.run)
     }
 
+    /// Whether no call is held.
+    pub fn is_decided(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// Whether this call is held.
+    pub fn is_held(&self, id: &str) -> bool {
+        !self.is_decided() && matches!(self.calls.get(id).map(|call| &call.stand), Some(Stand::Held(_)))
+    }
+
+    /// The client sees the start of a call, or its end.
+    pub fn seen(&mut self, id: &str, is_open: bool) {
+        if let Some(call) = self.calls.get_mut(id) {
+            call.is_open = is_open;
+        }
+    }
+
+    /// Whether the client saw the start of this call in this run, and not its end.
+    pub fn is_open(&self, id: &str) -> bool {
+        self.live(id).is_some_and(|call| call.is_open)
+    }
+
     /// The calls that are held, in the order in which they began.
     pub fn waiting(&self) -> Vec<Box<str>> {
         self.waiting.clone()
@@ -96,31 +120,25 @@ impl Calls {
         }
     }
 
-    fn remove(&mut self, id: &str) {
-        if let Some(old) = self.calls.remove(id) {
-            self.bytes -= entry(id, &old.name);
-            if let Stand::Held(events) = old.stand {
-                self.held -= size(&events);
-                self.waiting.retain(|other| **other != *id);
-            }
+    /// Forgets a call; whether it was open, and in which run.
+    fn remove(&mut self, id: &str) -> Option<(bool, u32)> {
+        let old = self.calls.remove(id)?;
+        self.bytes -= entry(id, &old.name);
+        if let Stand::Held(events) = old.stand {
+            self.held -= size(&events);
+            self.waiting.retain(|other| **other != *id);
         }
+        Some((old.is_open, old.run))
     }
 
     fn put(&mut self, id: &str, name: &str, stand: Stand, run: u32) -> Result<(), Stop> {
-        self.remove(id);
+        let is_open = self.remove(id) == Some((true, run));
         if matches!(stand, Stand::Held(_)) {
             self.waiting.push(id.into());
         }
         self.bytes += entry(id, name);
-        self.calls.insert(id.into(), Call { name: name.into(), stand, run });
+        self.calls.insert(id.into(), Call { name: name.into(), stand, run, is_open });
         if self.bytes > CALLS_BYTES { Err(Stop::Full("tool_calls")) } else { Ok(()) }
-    }
-
-    /// Changes what becomes of a call.
-    pub fn turn(&mut self, id: &str, stand: Stand) {
-        if let Some(call) = self.calls.get_mut(id) {
-            call.stand = stand;
-        }
     }
 
     /// Holds one more event of a call; gives it back if the call is not held.

@@ -50,9 +50,19 @@ impl Follow {
         self.lanes.is_idle()
     }
 
-    /// Whether a tool call is open as a chunk stream in another lane than this.
-    pub fn has_calls_besides(&self, lane: Option<&str>) -> bool {
-        self.lanes.iter().any(|open| open.item == Item::ToolCall && open.lane() != lane)
+    /// Whether the same streams are open in both.
+    pub fn is_like(&self, other: &Self) -> bool {
+        let streams = |follow: &'_ Self| follow.lanes.iter().count();
+        let mut pairs = self.lanes.iter().zip(other.lanes.iter());
+        streams(self) == streams(other) && pairs.all(|(a, b)| a.item == b.item && a.id == b.id && a.lane() == b.lane())
+    }
+
+    /// The item that is open and that a chunk continues with this identifier and this owner, either or none.
+    pub fn continued(&self, item: Item, id: Option<&str>, tag: Option<&str>) -> Option<&str> {
+        match self.lanes.place(item, id, tag) {
+            Place::Continues(open) => Some(&open.id),
+            _ => None,
+        }
     }
 
     /// What is open, in the order in which it was opened.
@@ -117,16 +127,14 @@ impl Follow {
         about.tag.or_else(carried).map(str::to_owned)
     }
 
-    /// Where a chunk belongs; from then on its stream is open. Of a stream that goes on it is said only if `by_name` wants
-    /// that.
-    pub fn chunk(&mut self, item: Item, about: About<'_>, by_name: bool) -> Result<Placed, Lost> {
+    /// Where a chunk belongs; from then on its stream is open. Of a stream that goes on nothing is said unless `by_name`
+    /// wants that.
+    pub fn chunk(&mut self, item: Item, about: About<'_>, by_name: bool) -> Result<Option<Placed>, Lost> {
         match self.lanes.place(item, about.id, about.tag) {
-            Place::Continues(_) if !by_name => {
-                Ok(Placed { id: Box::default(), lane: None, opens: false, closed: Vec::new() })
-            }
+            Place::Continues(_) if !by_name => Ok(None),
             Place::Continues(open) => {
                 let lane = open.lane().map(Box::from);
-                Ok(Placed { id: open.id.clone(), lane, opens: false, closed: Vec::new() })
+                Ok(Some(Placed { id: open.id.clone(), lane, opens: false, closed: Vec::new() }))
             }
             Place::Mismatch | Place::Ambiguous => Err(Lost::Astray),
             Place::Opens(lane) => {
@@ -136,7 +144,7 @@ impl Follow {
                 }
                 let closed = self.lanes.close(lane.as_deref()).into_iter().collect();
                 self.lanes.open(lane.clone(), item, id, ());
-                Ok(Placed { id: id.into(), lane, opens: true, closed })
+                Ok(Some(Placed { id: id.into(), lane, opens: true, closed }))
             }
         }
     }
@@ -145,6 +153,11 @@ impl Follow {
     pub fn held(&self) -> usize {
         self.lanes.held()
     }
+}
+
+/// Whether an event of this kind is a chunk.
+pub const fn is_chunk(kind: EventKind) -> bool {
+    matches!(kind, EventKind::TextMessageChunk | EventKind::ToolCallChunk | EventKind::ReasoningMessageChunk)
 }
 
 /// Whether an event of this kind, no chunk, opens an item.

@@ -11,7 +11,7 @@ use super::{
     seen::{Name, Seen, Unread},
 };
 use crate::{
-    agui::{Event, EventKind, edit::quoted},
+    agui::{Event, EventKind},
     pipeline::{Decision, Out},
 };
 
@@ -21,10 +21,8 @@ enum May {
     Hold,
     /// It goes, for this reason.
     Drop(&'static str),
-    /// The call is masked; its end may be to come.
-    Mask {
-        is_open: bool,
-    },
+    /// The call is masked.
+    Mask,
 }
 
 fn may(call: Option<&Call>) -> May {
@@ -32,7 +30,7 @@ fn may(call: Option<&Call>) -> May {
         None => May::Drop("unknown_call"),
         Some(Stand::Dropped) => May::Drop("denied"),
         Some(Stand::Held(_)) => May::Hold,
-        Some(Stand::Masked { is_open }) => May::Mask { is_open: *is_open },
+        Some(Stand::Masked) => May::Mask,
         Some(Stand::Shown { .. }) => May::Pass,
     }
 }
@@ -41,7 +39,7 @@ impl Tools {
     pub(super) fn start(&mut self, event: Event, seen: &Seen<'_>, at: Instant, out: &mut Out<'_>) -> Result<(), Stop> {
         let (id, name) = (seen.needed(Name::Call)?, seen.needed(Name::Tool)?);
         self.decide(&id, None, event.is_own(), at, out)?;
-        self.begin(event, &id, &name, at, out)
+        self.begin(event, seen, &id, &name, at, out)
     }
 
     pub(super) fn arguments(
@@ -52,17 +50,29 @@ impl Tools {
         out: &mut Out<'_>,
     ) -> Result<(), Stop> {
         let id = seen.needed(Name::Call)?;
-        self.more(event, seen, &id, at, out)
+        self.more(event, seen, &id, None, at, out)
     }
 
-    /// One more piece of a call's arguments.
-    fn more(&mut self, event: Event, seen: &Seen<'_>, id: &str, at: Instant, out: &mut Out<'_>) -> Result<(), Stop> {
+    /// One more piece of a call's arguments; a chunk's lane is known.
+    fn more(
+        &mut self,
+        event: Event,
+        seen: &Seen<'_>,
+        id: &str,
+        lane: Option<&str>,
+        at: Instant,
+        out: &mut Out<'_>,
+    ) -> Result<(), Stop> {
         let call = self.calls.get(id);
         // What comes after the arguments were judged was not.
         let late = matches!(call.map(|call| &call.stand), Some(Stand::Shown { judged: true }));
         match may(call) {
+            // The client would have the call with other arguments than it was made with.
+            May::Pass if late && self.calls.is_open(id) && seen.value(Name::Delta).is_some_and(|d| d != b"\"\"") => {
+                return Err(Stop::Unread("late_arguments"));
+            }
             May::Pass if late => out.dropped(STAGE, "late_arguments", event.kind()),
-            May::Pass => out.send(event, at),
+            May::Pass => self.send_piece(event, seen, id, lane, at, out),
             May::Hold => {
                 if seen.value(Name::Delta).is_some_and(|delta| delta.first() != Some(&b'"')) {
                     return Err(Unread("unreadable").into());
@@ -70,7 +80,7 @@ impl Tools {
                 self.calls.hold(id, event)?;
             }
             May::Drop(reason) => out.dropped(STAGE, reason, event.kind()),
-            May::Mask { .. } => out.dropped(STAGE, "masked", event.kind()),
+            May::Mask => out.dropped(STAGE, "masked", event.kind()),
         }
         Ok(())
     }
@@ -79,16 +89,14 @@ impl Tools {
         let id = seen.needed(Name::Call)?;
         let own = event.is_own();
         match may(self.calls.get(&id)) {
-            May::Pass => out.send(event, at),
+            May::Pass => self.send(event, seen, at, out),
             May::Hold => {
                 self.calls.hold(&id, event)?;
                 self.decide(&id, None, own, at, out)?;
             }
-            May::Mask { is_open: true } => {
-                self.calls.turn(&id, Stand::Masked { is_open: false });
-                out.send(mask::event(&event), at);
-            }
-            May::Mask { is_open: false } => out.dropped(STAGE, "masked", event.kind()),
+            // Whatever was heard of it since, the client waits for the end of what it saw begin.
+            May::Mask | May::Drop(_) if self.calls.is_open(&id) => self.send(mask::event(&event), seen, at, out),
+            May::Mask => out.dropped(STAGE, "masked", event.kind()),
             May::Drop(reason) => out.dropped(STAGE, reason, event.kind()),
         }
         Ok(())
@@ -103,16 +111,16 @@ impl Tools {
                 let name = call.map(|call| &*call.name);
                 let content = seen.value(Name::Content).unwrap_or(b"null");
                 if !self.policy.denies_result(name, content) {
-                    out.send(event, at);
+                    self.send(event, seen, at, out);
                     return Ok(());
                 }
                 self.refuses()?;
                 out.dropped(STAGE, "result", event.kind());
-                out.send(mask::event(&event), at);
+                self.send(mask::event(&event), seen, at, out);
             }
-            May::Mask { .. } => {
+            May::Mask => {
                 out.dropped(STAGE, "masked", event.kind());
-                out.send(mask::event(&event), at);
+                self.send(mask::event(&event), seen, at, out);
             }
             May::Drop(reason @ "denied") => {
                 self.refuses()?;
@@ -140,25 +148,33 @@ impl Tools {
             if said.is_some_and(|said| known.as_deref() != Some(&*said)) {
                 return Err(Stop::Unread("renamed_call"));
             }
-            return self.more(event, seen, id, at, out);
+            return self.more(event, seen, id, placed.lane.as_deref(), at, out);
         }
         self.decide(id, None, event.is_own(), at, out)?;
         // One that takes up a call again need not name it.
         match said.as_deref().or(known.as_deref()) {
-            Some(name) => self.begin(event, id, name, at, out),
-            None => self.more(event, seen, id, at, out),
+            Some(name) => self.begin(event, seen, id, name, at, out),
+            None => self.more(event, seen, id, placed.lane.as_deref(), at, out),
         }
     }
 
     /// A call begins, or goes on after its end: its start, or its first chunk.
-    fn begin(&mut self, event: Event, id: &str, name: &str, at: Instant, out: &mut Out<'_>) -> Result<(), Stop> {
+    fn begin(
+        &mut self,
+        event: Event,
+        seen: &Seen<'_>,
+        id: &str,
+        name: &str,
+        at: Instant,
+        out: &mut Out<'_>,
+    ) -> Result<(), Stop> {
         let before = match self.calls.live(id).map(|call| &call.stand) {
             Some(Stand::Dropped) => {
                 self.refuses()?;
                 out.dropped(STAGE, "denied", event.kind());
                 return Ok(());
             }
-            Some(Stand::Masked { .. }) => {
+            Some(Stand::Masked) => {
                 out.dropped(STAGE, "masked", event.kind());
                 return Ok(());
             }
@@ -171,7 +187,7 @@ impl Tools {
                     self.count(name, Decision::Allowed, out);
                 }
                 self.calls.set(id, name, Stand::Shown { judged: false })?;
-                out.send(event, at);
+                self.send(event, seen, at, out);
                 Ok(())
             }
             ByName::Open => {
@@ -204,16 +220,9 @@ impl Tools {
         }
         self.count(&name, Decision::Allowed, out);
         self.calls.set(id, &name, Stand::Shown { judged: true })?;
-        // Streams that were opened meanwhile may have made it ambiguous whose a piece is that names neither its call nor
-        // its lane; the parent agent's goes before the others.
-        let is_ambiguous = lane.is_some() && self.follow.has_calls_besides(lane);
-        let is_bare = |event: &Event| {
-            let names = ["toolCallId", "subagentRunId"];
-            event.kind() == EventKind::ToolCallChunk && names.iter().all(|name| event.string(name).is_none())
-        };
         for event in events {
-            let event = if is_ambiguous && is_bare(&event) { event.with("toolCallId", &quoted(id)) } else { event };
-            out.send(event, at);
+            let seen = Seen::of(&event)?;
+            self.send_piece(event.clone(), &seen, id, lane, at, out);
         }
         Ok(())
     }
@@ -232,24 +241,26 @@ impl Tools {
             }
             OnDenied::Mask => {
                 self.count(name, Decision::Masked, out);
-                let mut is_open = false;
+                self.calls.set(id, name, Stand::Masked)?;
                 for (n, event) in events.iter().enumerate() {
                     out.dropped(STAGE, "masked", event.kind());
+                    let seen = Seen::of(event)?;
                     match event.kind() {
                         EventKind::ToolCallStart => {
-                            out.send(mask::event(event), at);
-                            out.send(mask::arguments(event), at);
-                            is_open = true;
+                            self.send(mask::event(event), &seen, at, out);
+                            self.send(mask::arguments(event), &seen, at, out);
                         }
                         // One that does not name the call shows nothing.
                         EventKind::ToolCallChunk if n == 0 && event.string("toolCallName").is_some() => {
-                            out.send(mask::event(event), at);
+                            self.send(mask::event(event), &seen, at, out);
                         }
-                        EventKind::ToolCallEnd if std::mem::take(&mut is_open) => out.send(mask::event(event), at),
+                        EventKind::ToolCallEnd if self.calls.is_open(id) => {
+                            self.send(mask::event(event), &seen, at, out);
+                        }
                         _ => {}
                     }
                 }
-                self.calls.set(id, name, Stand::Masked { is_open })
+                Ok(())
             }
         }
     }

@@ -1,5 +1,6 @@
 //! The messages of a snapshot or of an input come in, the same without the calls that are denied, and without what answers
-//! them, goes out. A call and its results stay or go together; a message that held nothing but denied calls goes too.
+//! them, goes out. A call and its results stay or go together; a message that held nothing but denied calls goes too,
+//! unless the client saw it begin as text.
 //!
 //! A result belongs to the call of its identifier that stands before it last, for identifiers come again in a history. If
 //! no message holds its call, what is known of the stream counts; a result of a call that nobody knows is left out of
@@ -9,6 +10,7 @@ use std::{borrow::Cow, collections::HashMap};
 
 use super::{
     Stop,
+    begun::Begun,
     calls::{Calls, Stand},
     hidden::Hidden,
     mask,
@@ -48,7 +50,7 @@ impl Known {
 pub struct Judge<'a> {
     pub policy: &'a Policy,
     /// What is known of the stream; nothing about an input of a client's.
-    pub stream: Option<(&'a Calls, &'a Hidden)>,
+    pub stream: Option<(&'a Calls, &'a Hidden, &'a Begun)>,
     /// Whether a denied call ends the run, where the policy has it so.
     pub is_strict: bool,
     /// The calls that were seen.
@@ -131,7 +133,7 @@ impl Judge<'_> {
         }
         let mut change = Change::Keep;
         if let Some(calls) = calls {
-            change = self.calls(message, calls, content)?;
+            change = self.calls(message, id, calls, content)?;
         }
         let is_answer = role.and_then(json::string).is_some_and(|role| role == "tool");
         if !is_answer && answers.is_none() {
@@ -146,13 +148,22 @@ impl Judge<'_> {
 
     /// Whether a message is a hidden subagent's.
     fn is_hidden(&self, id: Option<&[u8]>, tag: Option<&[u8]>) -> bool {
-        let Some((_, hidden)) = self.stream.filter(|(_, hidden)| !hidden.is_empty()) else { return false };
+        let Some((_, hidden, _)) = self.stream.filter(|(_, hidden, _)| !hidden.is_empty()) else { return false };
         let is_item = |id: Cow<'_, str>| [Item::Text, Item::Reasoning].iter().any(|item| hidden.has_item(*item, &id));
         tag.and_then(json::string).is_some_and(|tag| hidden.has(&tag)) || id.and_then(json::string).is_some_and(is_item)
     }
 
     /// Judges the calls of a message.
-    fn calls(&mut self, message: &[u8], calls: &[u8], content: Option<&[u8]>) -> Result<Change, Stop> {
+    fn calls(
+        &mut self,
+        message: &[u8],
+        id: Option<&[u8]>,
+        calls: &[u8],
+        content: Option<&[u8]>,
+    ) -> Result<Change, Stop> {
+        // More of it may come.
+        let is_begun = |id: Cow<'_, str>| self.stream.is_some_and(|(.., begun)| begun.has(&id));
+        let stays = id.and_then(json::string).is_some_and(is_begun);
         let mut here: HashMap<Box<str>, Judged> = HashMap::new();
         let all = list(calls)?;
         let mut ids = Vec::with_capacity(all.len());
@@ -188,7 +199,7 @@ impl Judge<'_> {
         self.known.0.extend(here);
         let Some(edited) = edited else { return Ok(Change::Keep) };
         self.losses.name("denied");
-        if left == 0 && is_empty(content) {
+        if left == 0 && is_empty(content) && !stays {
             return Ok(Change::Drop);
         }
         let is_calls = |name: &str| matches!(name, "toolCalls" | "tool_calls");
@@ -202,14 +213,16 @@ impl Judge<'_> {
 
     /// What becomes of a call, if it is denied.
     fn denied(&self, id: &str, name: &str, arguments: Option<&[u8]>) -> Result<Option<Denied>, Stop> {
-        if self.stream.is_some_and(|(_, hidden)| hidden.has_item(Item::ToolCall, id)) {
+        if self.stream.is_some_and(|(_, hidden, _)| hidden.has_item(Item::ToolCall, id)) {
             return Ok(Some(Denied::Drop));
         }
-        if let Some(call) = self.stream.and_then(|(calls, _)| calls.live(id)) {
+        if let Some(call) = self.stream.and_then(|(calls, ..)| calls.live(id)) {
             match call.stand {
                 Stand::Dropped => return Ok(Some(Denied::Drop)),
-                Stand::Masked { .. } => return Ok(Some(Denied::Mask)),
-                Stand::Shown { .. } | Stand::Held(_) => {}
+                Stand::Masked => return Ok(Some(Denied::Mask)),
+                // It begins after this, if it is allowed.
+                Stand::Held(_) => return Ok(Some(Denied::Drop)),
+                Stand::Shown { .. } => {}
             }
         }
         let is_denied = match self.policy.by_name(name) {
@@ -266,10 +279,10 @@ impl Judge<'_> {
         if let Some((name, denied)) = self.known.0.get(id) {
             return denied.map_or_else(|| Whose::Shown(name.clone()), Whose::Denied);
         }
-        let Some(call) = self.stream.and_then(|(calls, _)| calls.get(id)) else { return Whose::Unknown };
+        let Some(call) = self.stream.and_then(|(calls, ..)| calls.get(id)) else { return Whose::Unknown };
         match call.stand {
             Stand::Dropped | Stand::Held(_) => Whose::Denied(Denied::Drop),
-            Stand::Masked { .. } => Whose::Denied(Denied::Mask),
+            Stand::Masked => Whose::Denied(Denied::Mask),
             Stand::Shown { .. } => Whose::Shown(call.name.clone()),
         }
     }

@@ -3,8 +3,13 @@
 //! not look into text, reasoning, state, activities, custom values and results of runs, whatever they say of a call.
 //!
 //! What its name decides is decided at once, and goes on as it came. What its arguments have to decide is held until they
-//! are whole, and leaves in one go at the place of its end; other items go on meanwhile. Whatever tells of a held call
-//! (its result, a snapshot, a subagent of it, the end of the run) has it decided first, by the arguments there are.
+//! are whole, and leaves in one go at the place of its end; other items go on meanwhile. What tells of a held call (its
+//! result, a subagent of it) waits for that end, and with it all that comes behind it, in order. A snapshot of the
+//! messages does not wait: the call is not in it and begins after it, unless the snapshot has its answer. That and the
+//! end of the run have it decided by the arguments there are; if more come then, the run ends.
+//!
+//! The client hears less than the agent said, or later, and so other chunk streams may be open for it. Where a chunk names
+//! no item and the client would take it for another one's, it gets the name.
 //!
 //! A call is remembered by its identifier for the whole stream, so that what comes late is judged too. In a later run the
 //! identifier may begin another call; within a run a denied one stays denied. A call of which the name was never heard,
@@ -16,6 +21,7 @@
 //!
 //! What cannot be read, or is read differently by different readers, ends the run.
 
+mod begun;
 mod calls;
 mod follow;
 mod glob;
@@ -27,21 +33,25 @@ mod messages;
 mod policy;
 mod refer;
 mod seen;
+mod shown;
 #[cfg(test)]
 mod tests;
 mod values;
+mod waiting;
 
-use std::{sync::Arc, time::Instant};
+use std::{borrow::Cow, collections::VecDeque, sync::Arc, time::Instant};
 
 pub use input::Known;
 pub use policy::{ArgumentRule, OnDenied, Policy, PolicyError, Raw, ResultRule};
 
 use self::{
+    begun::Begun,
     calls::{Calls, Stand},
-    follow::{About, Follow, Lost, Placed, item_of, opens},
+    follow::{About, Follow, Lost, Placed, is_chunk, item_of, opens},
     hidden::Hidden,
     messages::Denied,
     seen::{Name, Seen, Unread},
+    waiting::{Entry, Spot, Waiting},
 };
 use super::{Decision, End, Fault, Out, Refused, Stage};
 use crate::agui::{Encoding, Event, EventKind, lanes::Item};
@@ -94,9 +104,14 @@ impl Stop {
 #[derive(Debug)]
 pub struct Tools {
     policy: Arc<Policy>,
+    /// What is open for the agent.
     follow: Follow,
+    /// What is open for the client.
+    shown: Follow,
     calls: Calls,
+    waiting: Waiting,
     hidden: Hidden,
+    begun: Begun,
     /// The run was ended here; nothing more goes out.
     is_over: bool,
 }
@@ -104,8 +119,16 @@ pub struct Tools {
 impl Tools {
     /// A policy at the beginning of a stream, with the calls that the run's input names.
     pub fn new(policy: Arc<Policy>, known: &Known) -> Self {
-        let (follow, calls, hidden) = (Follow::default(), Calls::default(), Hidden::default());
-        let mut tools = Self { policy, follow, calls, hidden, is_over: false };
+        let mut tools = Self {
+            policy,
+            follow: Follow::default(),
+            shown: Follow::default(),
+            calls: Calls::default(),
+            waiting: Waiting::default(),
+            hidden: Hidden::default(),
+            begun: Begun::default(),
+            is_over: false,
+        };
         // Nothing is live yet that could leave no room.
         let _ = tools.learn(known);
         tools
@@ -116,16 +139,18 @@ impl Tools {
         for (id, name, denied) in known.calls() {
             let stand = match denied {
                 Some(Denied::Drop) => Stand::Dropped,
-                Some(Denied::Mask) => Stand::Masked { is_open: false },
+                Some(Denied::Mask) => Stand::Masked,
                 // Arguments that came without a start would be nobody's.
                 None => Stand::Shown { judged: true },
             };
             let before = self.calls.get(id).map(|call| &call.stand);
             match (self.calls.live(id).is_some(), denied) {
+                // Its own arguments decide.
+                _ if self.calls.is_held(id) => {}
                 (true, None) => {}
                 (true, Some(_)) => self.calls.set(id, name, stand)?,
                 // What was denied stays so until it begins anew.
-                (false, None) if matches!(before, Some(Stand::Dropped | Stand::Masked { .. })) => {}
+                (false, None) if matches!(before, Some(Stand::Dropped | Stand::Masked)) => {}
                 (false, _) => self.calls.learn(id, name, stand),
             }
         }
@@ -147,7 +172,9 @@ impl Tools {
             }
             Err(unread) => return Err(unread.into()),
         };
-        if is_plain(event.kind()) && self.follow.is_idle() && self.hidden.is_empty() && !seen.says_more() {
+        let is_idle =
+            self.follow.is_idle() && self.shown.is_idle() && self.hidden.is_empty() && self.waiting.is_empty();
+        if is_idle && is_plain(event.kind()) && !seen.says_more() {
             out.send(event, at);
             return Ok(());
         }
@@ -163,13 +190,136 @@ impl Tools {
     }
 
     fn judged(&mut self, event: Event, seen: &Seen<'_>, at: Instant, out: &mut Out<'_>) -> Result<(), Stop> {
+        let (kind, own) = (event.kind(), event.is_own());
+        let names = self.names(kind, seen)?;
+        let spot = self.spot(names.about(kind))?;
+        for open in spot.closed_calls() {
+            self.decide(&open.id, open.lane(), own, at, out)?;
+        }
+        if matches!(kind, EventKind::RunStarted | EventKind::RunFinished | EventKind::RunError) {
+            self.decide_all(own, at, out)?;
+        }
+        self.take_waiting(at, out)?;
+        if let Some(entry) = self.waits(event.clone(), seen, spot, at, out)? {
+            self.waiting.push(entry)?;
+        }
+        self.take_waiting(at, out)
+    }
+
+    /// Takes an event, unless it has to wait.
+    fn waits(
+        &mut self,
+        event: Event,
+        seen: &Seen<'_>,
+        spot: Spot,
+        at: Instant,
+        out: &mut Out<'_>,
+    ) -> Result<Option<Entry>, Stop> {
+        let on = self.tells_of(event.kind(), seen, &spot);
+        if on.is_some() || !(self.waiting.is_empty() || self.is_of_held(event.kind(), seen, &spot)) {
+            return Ok(Some(Entry { event, spot, on }));
+        }
+        self.act(event, seen, &spot, at, out).map(|()| None)
+    }
+
+    /// The held call that an event tells of, though it is not of the call itself.
+    fn tells_of(&self, kind: EventKind, seen: &Seen<'_>, spot: &Spot) -> Option<Box<str>> {
+        if self.calls.is_decided() {
+            return None;
+        }
+        let is_aside = matches!(
+            kind,
+            EventKind::Raw | EventKind::Other | EventKind::ReasoningEncryptedValue | EventKind::ToolCallStart
+        );
+        if is_aside || kind == EventKind::ToolCallChunk || self.is_of_held(kind, seen, spot) {
+            return None;
+        }
+        let named = [Name::Call, Name::ParentCall].into_iter().filter_map(|name| seen.text(name).ok().flatten());
+        named.into_iter().find(|id| self.calls.is_held(id)).map(|id| Box::from(&*id))
+    }
+
+    /// Whether an event is a piece of a held call, or its end.
+    fn is_of_held(&self, kind: EventKind, seen: &Seen<'_>, spot: &Spot) -> bool {
+        match kind {
+            EventKind::ToolCallArgs | EventKind::ToolCallEnd => {
+                seen.text(Name::Call).ok().flatten().is_some_and(|id| self.calls.is_held(&id))
+            }
+            EventKind::ToolCallChunk => {
+                spot.placed.as_ref().is_some_and(|placed| !placed.opens && self.calls.is_held(&placed.id))
+            }
+            _ => false,
+        }
+    }
+
+    /// Takes what waits for no call any more, in the order in which it came.
+    fn take_waiting(&mut self, at: Instant, out: &mut Out<'_>) -> Result<(), Stop> {
+        let mut work = VecDeque::new();
+        loop {
+            if !self.waiting.is_empty() && !self.waiting.on().is_some_and(|id| self.calls.is_held(id)) {
+                let mut first = self.waiting.take();
+                first.append(&mut work);
+                work = first;
+            }
+            let Some(Entry { event, spot, .. }) = work.pop_front() else { return Ok(()) };
+            for open in spot.closed_calls() {
+                self.decide(&open.id, open.lane(), event.is_own(), at, out)?;
+            }
+            let seen = Seen::of(&event)?;
+            if !self.waiting.is_empty() && !self.waiting.on().is_some_and(|id| self.calls.is_held(id)) {
+                work.push_front(Entry { event: event.clone(), spot, on: None });
+                continue;
+            }
+            if let Some(entry) = self.waits(event.clone(), &seen, spot, at, out)? {
+                self.waiting.push(entry)?;
+            }
+        }
+    }
+
+    /// Does what the policy wants with an event.
+    fn act(&mut self, event: Event, seen: &Seen<'_>, spot: &Spot, at: Instant, out: &mut Out<'_>) -> Result<(), Stop> {
         let kind = event.kind();
+        if kind == EventKind::RunStarted {
+            self.calls.next_run();
+            self.follow.forget();
+        }
+        let placed = spot.placed.as_ref();
+        if !self.hidden.is_empty() {
+            let names = self.names(kind, seen)?;
+            if spot.is_astray {
+                return Err(Lost::Astray.into());
+            }
+            if self.is_hidden(names.about(kind), placed)? {
+                return self.hide(event, names.about(kind), placed, at, out);
+            }
+        }
+        match kind {
+            EventKind::ToolCallStart => self.start(event, seen, at, out),
+            EventKind::ToolCallArgs => self.arguments(event, seen, at, out),
+            EventKind::ToolCallEnd => self.finish(event, seen, at, out),
+            EventKind::ToolCallResult => self.result(event, seen, at, out),
+            EventKind::ToolCallChunk => match placed {
+                Some(placed) => self.chunk(event, seen, placed, at, out),
+                None => Err(Stop::Unread("astray_chunk")),
+            },
+            _ => {
+                let spelled = placed
+                    .zip(item_of(kind))
+                    .and_then(|(placed, item)| self.spelled(&event, seen, item, &placed.id, placed.lane.as_deref()));
+                match spelled {
+                    Some(event) => self.refer(event.clone(), &Seen::of(&event)?, at, out),
+                    None => self.refer(event, seen, at, out),
+                }
+            }
+        }
+    }
+
+    /// Whose an event is, as far as it says so.
+    fn names<'a>(&self, kind: EventKind, seen: &Seen<'a>) -> Result<Names<'a>, Unread> {
         let tag = match kind {
             EventKind::Other => seen.text(Name::Tag).ok().flatten(),
             _ => seen.text(Name::Tag)?,
         };
-        let item = item_of(kind);
-        let id = match item {
+        let id = match item_of(kind) {
             Some(Item::ToolCall) => seen.text(Name::Call)?,
             Some(_) if self.hidden.is_empty() => seen.text(Name::Message).ok().flatten(),
             Some(_) => seen.text(Name::Message)?,
@@ -179,68 +329,40 @@ impl Tools {
             EventKind::ToolCallStart | EventKind::ToolCallChunk => seen.text(Name::ParentMessage)?,
             _ => None,
         };
-        let about = About { kind, id: id.as_deref(), tag: tag.as_deref(), parent: parent.as_deref() };
-        let placed = self.place(item, about, event.is_own(), at, out)?;
-        if matches!(
-            kind,
-            EventKind::RunStarted | EventKind::RunFinished | EventKind::RunError | EventKind::MessagesSnapshot
-        ) {
-            self.decide_all(event.is_own(), at, out)?;
-        }
-        if kind == EventKind::RunStarted {
-            self.calls.next_run();
-            self.follow.forget();
-        }
-        if !self.hidden.is_empty() && self.is_hidden(about, placed.as_ref())? {
-            return self.hide(event, about, placed.as_ref(), at, out);
-        }
-        match kind {
-            EventKind::ToolCallStart => self.start(event, seen, at, out),
-            EventKind::ToolCallArgs => self.arguments(event, seen, at, out),
-            EventKind::ToolCallEnd => self.finish(event, seen, at, out),
-            EventKind::ToolCallResult => self.result(event, seen, at, out),
-            EventKind::ToolCallChunk => match placed {
-                Some(placed) => self.chunk(event, seen, &placed, at, out),
-                None => Err(Stop::Unread("astray_chunk")),
-            },
-            _ => self.refer(event, seen, at, out),
-        }
+        Ok(Names { id, tag, parent })
     }
 
-    /// Follows an event through the lanes, and decides the calls that it closes. The place of a chunk is returned.
-    fn place(
-        &mut self,
-        item: Option<Item>,
-        about: About<'_>,
-        own: bool,
-        at: Instant,
-        out: &mut Out<'_>,
-    ) -> Result<Option<Placed>, Stop> {
-        let is_chunk = matches!(
-            about.kind,
-            EventKind::TextMessageChunk | EventKind::ToolCallChunk | EventKind::ReasoningMessageChunk
-        );
-        let Some(item) = item.filter(|_| is_chunk) else {
-            for open in self.follow.closes(about).into_iter().filter(|open| open.item == Item::ToolCall) {
-                self.decide(&open.id, open.lane(), own, at, out)?;
+    /// Follows an event through the agent's lanes.
+    fn spot(&mut self, about: About<'_>) -> Result<Spot, Stop> {
+        let Some(item) = item_of(about.kind).filter(|_| is_chunk(about.kind)) else {
+            return Ok(Spot { closed: self.follow.closes(about), ..Spot::default() });
+        };
+        let is_judged = item == Item::ToolCall || !self.hidden.is_empty();
+        let is_unlike = about.id.is_none() && !self.follow.is_like(&self.shown);
+        match self.follow.chunk(item, about, is_judged || is_unlike || !self.waiting.is_empty()) {
+            Ok(mut placed) => {
+                let closed = placed.as_mut().map(|placed| std::mem::take(&mut placed.closed)).unwrap_or_default();
+                Ok(Spot { placed, closed, is_astray: false })
             }
-            return Ok(None);
-        };
-        let placed = match self.follow.chunk(item, about, item == Item::ToolCall || !self.hidden.is_empty()) {
-            Ok(placed) => placed,
             // Whoever reads it judges it.
-            Err(_) if item != Item::ToolCall && self.hidden.is_empty() => return Ok(None),
-            Err(lost) => return Err(lost.into()),
-        };
-        for open in placed.closed.iter().filter(|open| open.item == Item::ToolCall) {
-            self.decide(&open.id, open.lane(), own, at, out)?;
+            Err(_) if !is_judged => Ok(Spot { is_astray: true, ..Spot::default() }),
+            Err(lost) => Err(lost.into()),
         }
-        Ok(Some(placed))
     }
 
-    /// Decides every call that is held.
+    /// Decides every call that is held, and takes all that waits.
     fn decide_all(&mut self, own: bool, at: Instant, out: &mut Out<'_>) -> Result<(), Stop> {
-        self.calls.waiting().iter().try_for_each(|id| self.decide(id, None, own, at, out))
+        loop {
+            self.calls.waiting().iter().try_for_each(|id| self.decide(id, None, own, at, out))?;
+            if self.waiting.is_empty() {
+                return Ok(());
+            }
+            match self.take_waiting(at, out) {
+                // The run ends anyway.
+                Err(_) if own => drop(self.waiting.take()),
+                taken => taken?,
+            }
+        }
     }
 
     /// Whether an event is a hidden subagent's. What begins anew in another run is not hidden any more.
@@ -282,7 +404,8 @@ impl Tools {
     ) -> Result<(), Stop> {
         out.dropped(STAGE, "subagent", event.kind());
         if matches!(about.kind, EventKind::StateSnapshot | EventKind::StateDelta) {
-            out.send(event.without(|member| member.is(Name::Tag.as_str())).unwrap_or(event), at);
+            let event = event.without(|member| member.is(Name::Tag.as_str())).unwrap_or(event);
+            self.send_anew(event, at, out);
             return Ok(());
         }
         let id = about.id.or(placed.map(|placed| &*placed.id));
@@ -328,7 +451,22 @@ impl Stage for Tools {
     }
 
     fn held(&self) -> usize {
-        self.calls.held() + self.hidden.held() + self.follow.held()
+        let lanes = self.follow.held() + self.shown.held();
+        self.calls.held() + self.hidden.held() + self.begun.held() + self.waiting.held() + lanes
+    }
+}
+
+/// Whose an event is, as it says itself.
+struct Names<'a> {
+    id: Option<Cow<'a, str>>,
+    tag: Option<Cow<'a, str>>,
+    parent: Option<Cow<'a, str>>,
+}
+
+impl Names<'_> {
+    fn about(&self, kind: EventKind) -> About<'_> {
+        let Self { id, tag, parent } = self;
+        About { kind, id: id.as_deref(), tag: tag.as_deref(), parent: parent.as_deref() }
     }
 }
 

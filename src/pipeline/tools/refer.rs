@@ -31,7 +31,7 @@ impl Tools {
                 Ok(())
             }
             EventKind::Raw => {
-                out.send(event, at);
+                self.send(event, seen, at, out);
                 Ok(())
             }
             EventKind::Other => self.unknown(event, seen, at, out),
@@ -52,7 +52,7 @@ impl Tools {
 
     /// Whether a call is shown at all.
     fn is_seen(&self, id: &str) -> bool {
-        matches!(self.calls.get(id).map(|call| &call.stand), Some(Stand::Shown { .. } | Stand::Masked { .. }))
+        matches!(self.calls.get(id).map(|call| &call.stand), Some(Stand::Shown { .. } | Stand::Masked))
     }
 
     /// An event of which the protocol does not describe that it names a call.
@@ -68,12 +68,13 @@ impl Tools {
             }
         }
         if bad.is_empty() {
-            out.send(event, at);
+            self.send(event, seen, at, out);
             return Ok(());
         }
         let kind = event.kind();
         out.dropped(STAGE, "denied", kind);
-        out.send(event.without(|member| bad.iter().any(|name| member.is(name))).unwrap_or(event), at);
+        let rest = event.without(|member| bad.iter().any(|name| member.is(name))).unwrap_or(event);
+        self.send(rest, seen, at, out);
         Ok(())
     }
 
@@ -85,23 +86,30 @@ impl Tools {
         let denied = [&parent, &call].into_iter().flatten().find(|id| !self.is_shown(id));
         let is_denied_tool = || tool.as_deref().is_some_and(|tool| self.policy.by_name(tool) == ByName::Denied);
         match denied {
-            Some(id) => self.with_call(event, id, at, out),
+            Some(id) => self.with_call(event, seen, id, at, out),
             None if is_denied_tool() => {
                 out.dropped(STAGE, "denied", event.kind());
                 Ok(())
             }
             None => {
-                out.send(event, at);
+                self.send(event, seen, at, out);
                 Ok(())
             }
         }
     }
 
     /// An event about a call that is not shown: it waits for one that is held, and goes else.
-    fn with_call(&mut self, event: Event, id: &str, at: Instant, out: &mut Out<'_>) -> Result<(), Stop> {
+    fn with_call(
+        &mut self,
+        event: Event,
+        seen: &Seen<'_>,
+        id: &str,
+        at: Instant,
+        out: &mut Out<'_>,
+    ) -> Result<(), Stop> {
         let Some(event) = self.calls.hold(id, event)? else { return Ok(()) };
         if self.is_shown(id) {
-            out.send(event, at);
+            self.send(event, seen, at, out);
             return Ok(());
         }
         let reason = if self.calls.get(id).is_some() { "denied" } else { "unknown_call" };
@@ -112,13 +120,22 @@ impl Tools {
     fn encrypted(&mut self, event: Event, seen: &Seen<'_>, at: Instant, out: &mut Out<'_>) -> Result<(), Stop> {
         let is_of_message = seen.text(Name::Subtype)?.is_some_and(|subtype| subtype == "message");
         match seen.text(Name::Entity)? {
-            Some(id) if !is_of_message => self.with_call(event, &id, at, out),
+            Some(id) if !is_of_message => self.with_call(event, seen, &id, at, out),
             _ => self.known(event, seen, at, out),
         }
     }
 
     fn snapshot(&mut self, event: Event, seen: &Seen<'_>, at: Instant, out: &mut Out<'_>) -> Result<(), Stop> {
         let Some(list) = seen.value(Name::Messages) else { return self.known(event, seen, at, out) };
+        if !self.calls.is_decided() {
+            // What has its answer is whole.
+            for message in messages::list(list)? {
+                let [answers] = fields(message, [&["toolCallId", "tool_call_id"]])?;
+                if let Some(id) = answers.and_then(json::string).filter(|id| self.calls.is_held(id)) {
+                    self.decide(&id, None, event.is_own(), at, out)?;
+                }
+            }
+        }
         let (edited, known) = self.judge_with(&event, true, out, |judge| judge.messages(list))?;
         self.learn(&known)?;
         self.changed(event, Name::Messages, edited, seen, at, out)
@@ -139,7 +156,7 @@ impl Tools {
         out: &mut Out<'_>,
         judge: impl FnOnce(&mut Judge<'_>) -> Result<T, Stop>,
     ) -> Result<(T, Known), Stop> {
-        let stream = Some((&self.calls, &self.hidden));
+        let stream = Some((&self.calls, &self.hidden, &self.begun));
         let (known, losses) = (Known::default(), Losses::default());
         let mut by = Judge { policy: &self.policy, stream, is_strict, known, losses };
         let judged = judge(&mut by)?;
@@ -238,9 +255,6 @@ impl Tools {
     fn subagent(&mut self, event: Event, seen: &Seen<'_>, at: Instant, out: &mut Out<'_>) -> Result<(), Stop> {
         let tag = seen.text(Name::Tag)?;
         let (call, above) = (seen.text(Name::ParentCall)?, seen.text(Name::ParentTag)?);
-        if let Some(call) = &call {
-            self.decide(call, None, event.is_own(), at, out)?;
-        }
         let run = self.calls.run();
         if let Some(tag) = &tag {
             self.hidden.forget(tag, run);

@@ -225,27 +225,125 @@ fn calls_that_the_name_decides_are_not_held() {
     assert_eq!(texts(&sink)[2..], [start("a", "fetch"), args("a", "{}"), finish("a")]);
 }
 
+const SNAPSHOT: &str = r#"{"type":"MESSAGES_SNAPSHOT","messages":[]}"#;
+const SUBAGENT: &str = r#"{"type":"SUBAGENT_STARTED","subagentRunId":"s","name":"n","parentToolCallId":"c"}"#;
+
 #[test]
-fn whatever_tells_of_a_held_call_has_it_decided_first() {
+fn the_end_of_a_run_has_what_is_held_decided_by_the_arguments_there_are() {
     let policy = deny(&[]).argument("fetch", "/url", "bad");
-    for last in [
-        result("c", "r"),
-        FINISHED.to_owned(),
-        STARTED.to_owned(),
-        r#"{"type":"RUN_ERROR","message":"m"}"#.to_owned(),
-        r#"{"type":"MESSAGES_SNAPSHOT","messages":[]}"#.to_owned(),
-        r#"{"type":"SUBAGENT_STARTED","subagentRunId":"s","name":"n","parentToolCallId":"c"}"#.to_owned(),
-    ] {
-        let list = [start("c", "fetch"), args("c", "{}"), last.clone()];
-        policy.passes(&list);
-        let list = [start("c", "fetch"), args("c", r#"{"url":"ba"#), last.clone()];
+    let failed = r#"{"type":"RUN_ERROR","message":"m"}"#;
+    for last in [&*result("c", "r"), FINISHED, STARTED, failed, SUBAGENT] {
+        policy.passes(&[&*start("c", "fetch"), &*args("c", "{}"), last]);
+        let list = [&*start("c", "fetch"), &*args("c", r#"{"url":"ba"#), last];
         let kept = usize::from(!last.contains(r#""c""#));
         assert_eq!(policy.through(&list).len(), kept, "{last}: arguments that are no JSON are denied");
     }
     policy.passes(&[start("c", "fetch"), args("c", "{}")]);
     assert!(policy.through(&[start("c", "fetch"), args("c", "{")]).is_empty(), "at the stream's end too");
-    let late = [start("c", "fetch"), args("c", "{}"), result("c", "r"), args("c", r#"{"url":"bad"}"#), finish("c")];
-    policy.keeps(&late, &[0, 1, 2, 4]);
+}
+
+#[test]
+fn what_tells_of_a_held_call_waits_for_its_end_with_all_that_follows() {
+    let policy = deny(&[]).argument("fetch", "/url", "bad");
+    let list = |url: &str| {
+        [
+            text("before"),
+            start("c", "fetch"),
+            SUBAGENT.to_owned(),
+            text("x"),
+            start("d", "fetch"),
+            result("d", "r"),
+            args("c", &format!(r#"{{"url":"{url}"}}"#)),
+            args("d", "{}"),
+            finish("c"),
+            text("y"),
+            finish("d"),
+            text("z"),
+        ]
+    };
+    let good = list("fine");
+    assert_eq!(policy.through(&good), [0, 1, 6, 8, 2, 3, 4, 7, 10, 5, 9, 11].map(|n: usize| good[n].clone()));
+    let bad = list("bad");
+    assert_eq!(policy.through(&bad), [0, 3, 4, 7, 10, 5, 9, 11].map(|n: usize| bad[n].clone()));
+    let ended = [&good[..8], &[FINISHED.to_owned()]].concat();
+    assert_eq!(policy.through(&ended), [0, 1, 6, 2, 3, 4, 7, 5, 8].map(|n: usize| ended[n].clone()));
+}
+
+#[test]
+fn a_snapshot_of_the_messages_does_not_wait_and_a_held_call_is_not_in_it() {
+    let policy = deny(&[]).argument("fetch", "/url", "bad");
+    let snapshot = |arguments: &str, rest: &str| {
+        let function = serde_json::json!({"name": "fetch", "arguments": arguments});
+        let call = format!(r#"{{"id":"m","role":"assistant","toolCalls":[{{"id":"c","function":{function}}}]}}"#);
+        format!(r#"{{"type":"MESSAGES_SNAPSHOT","messages":[{call}{rest}]}}"#)
+    };
+    let list = [start("c", "fetch"), snapshot("", ""), args("c", r#"{"url":"x"}"#), finish("c")];
+    let begun = [SNAPSHOT.to_owned(), list[0].clone(), list[2].clone(), list[3].clone()];
+    assert_eq!(policy.through(&list), begun);
+    let answer = r#",{"id":"t","role":"tool","toolCallId":"c","content":"r"}"#;
+    let answered = [start("c", "fetch"), args("c", "{}"), snapshot("{}", answer), finish("c"), result("c", "r")];
+    policy.passes(&answered);
+    let late = [start("c", "fetch"), snapshot("", answer), args("c", "{}"), finish("c")];
+    policy.refuses(&late, "late_arguments", 2);
+    let denied = [start("c", "fetch"), args("c", "{}"), snapshot(r#"{"url":"bad"}"#, answer), finish("c")];
+    for (on_denied, messages) in [(OnDenied::Drop, 0), (OnDenied::Mask, 2)] {
+        let out = policy.clone().on_denied(on_denied).through(&denied);
+        assert_eq!([&out[0], &out[1], &out[3]], [&denied[0], &denied[1], &denied[3]], "what began is ended");
+        assert_eq!(out[2].matches("role").count(), messages, "{}", out[2]);
+    }
+}
+
+#[test]
+fn a_masked_call_is_ended_after_a_snapshot_too() {
+    let messages =
+        r#"{"id":"c","role":"assistant","toolCalls":[{"id":"c","function":{"name":"rm","arguments":"{}"}}]}"#;
+    let snapshot = format!(r#"{{"type":"MESSAGES_SNAPSHOT","messages":[{messages}]}}"#);
+    let list = [start("c", "rm"), snapshot, args("c", "x"), finish("c"), finish("c")];
+    let out = deny(&["rm"]).on_denied(OnDenied::Mask).through(&list);
+    assert_eq!(out, [list[0].clone(), args("c", "{}"), list[1].clone(), finish("c")]);
+}
+
+#[test]
+fn a_chunk_gets_a_name_where_the_client_would_take_it_for_another_ones() {
+    let policy = deny(&["rm"]);
+    let chunk = |kind: &str, rest: &str| format!(r#"{{"type":"{kind}_CHUNK"{rest}}}"#);
+    let message = |rest: &str| chunk("TEXT_MESSAGE", rest);
+    let reasoning = |rest: &str| chunk("REASONING_MESSAGE", rest);
+    let denied = start("c", "rm").replace('}', r#","subagentRunId":"s"}"#);
+    let list = [
+        message(r#","messageId":"m1","subagentRunId":"s""#),
+        message(r#","delta":"a""#),
+        denied,
+        message(r#","messageId":"m4","subagentRunId":"t""#),
+        message(r#","delta":"b""#),
+        message(r#","delta":"c","subagentRunId":"t""#),
+    ];
+    let named = message(r#","delta":"b","messageId":"m4""#);
+    assert_eq!(policy.through(&list), [list[0].clone(), list[1].clone(), list[3].clone(), named, list[5].clone()]);
+    for last in [args("c", "x"), finish("c"), result("c", "x")] {
+        let list = [
+            start("c", "rm"),
+            reasoning(r#","messageId":"k2""#),
+            reasoning(r#","messageId":"k3","subagentRunId":"s""#),
+            last,
+            reasoning(r#","metadata":{}"#),
+        ];
+        let named = reasoning(r#","metadata":{},"messageId":"k3""#);
+        assert_eq!(policy.through(&list), [list[1].clone(), list[2].clone(), named]);
+    }
+}
+
+#[test]
+fn a_chunk_that_the_client_has_closed_begins_again_with_its_names() {
+    let list = [
+        r#"{"type":"TOOL_CALL_START","toolCallId":"no","toolCallName":"rm"}"#,
+        r#"{"type":"SUBAGENT_STARTED","subagentRunId":"s","name":"n","parentToolCallId":"no"}"#,
+        r#"{"type":"TOOL_CALL_CHUNK","toolCallId":"c","toolCallName":"ls"}"#,
+        r#"{"type":"STATE_DELTA","delta":[],"subagentRunId":"s"}"#,
+        r#"{"type":"TOOL_CALL_CHUNK","delta":"{}"}"#,
+    ];
+    let named = r#"{"type":"TOOL_CALL_CHUNK","delta":"{}","toolCallId":"c","toolCallName":"ls"}"#;
+    assert_eq!(deny(&["rm"]).through(&list), [list[2], r#"{"type":"STATE_DELTA","delta":[]}"#, named]);
 }
 
 #[test]
@@ -347,4 +445,10 @@ fn what_is_held_is_bounded() {
     let sink = policy.sink(&list);
     assert!(sink.events.is_empty());
     assert_eq!(sink.refused.unwrap().fault, Fault::Budget);
+    for text in [text("x"), text(&"x".repeat(60_000))] {
+        let list = [vec![start("c", "fetch"), SUBAGENT.to_owned()], vec![text; 10_000]].concat();
+        let sink = policy.sink(&list);
+        assert!(sink.events.is_empty());
+        assert_eq!(sink.refused.unwrap().rule, "waiting_events");
+    }
 }

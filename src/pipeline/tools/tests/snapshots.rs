@@ -163,3 +163,14 @@ fn an_echoed_input_is_filtered_and_never_ends_the_run() {
     error.refuses(&list, "tool_denied", 1);
     deny(&["rm"]).passes(&[echo(ls, USER)]);
 }
+
+#[test]
+fn a_message_that_began_as_text_stays_when_its_calls_go() {
+    let begin = r#"{"type":"TEXT_MESSAGE_START","messageId":"a","role":"assistant"}"#.to_owned();
+    let chunk = r#"{"type":"TEXT_MESSAGE_CHUNK","messageId":"a"}"#.to_owned();
+    let calls = format!(r#","toolCalls":[{}]"#, tool_call("x", "rm"));
+    for first in [begin, chunk] {
+        let list = [first.clone(), start("x", "rm"), snapshot(&[&assistant(&format!(r#","content":""{calls}"#))])];
+        assert_eq!(deny(&["rm"]).through(&list), [first, snapshot(&[&assistant(r#","content":"""#)])]);
+    }
+}
