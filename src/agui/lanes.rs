@@ -17,6 +17,16 @@ pub enum Item {
     Reasoning,
 }
 
+impl Item {
+    /// The member that names one.
+    pub const fn member(self) -> &'static str {
+        match self {
+            Self::ToolCall => "toolCallId",
+            Self::Text | Self::Reasoning => "messageId",
+        }
+    }
+}
+
 /// The name of a lane: the subagent's invocation, or `None` for the parent agent.
 pub type Lane<'a> = Option<&'a str>;
 

@@ -4,6 +4,7 @@ pub mod content;
 pub mod edit;
 mod encoding;
 mod event;
+pub mod follow;
 mod input;
 pub mod json;
 mod kind;

@@ -16,8 +16,7 @@ use self::chunk::{Chunk, Opener, Shape};
 use super::{End, Out, Stage};
 use crate::agui::{
     Event, EventKind, Kinds,
-    lanes::{Item, Lanes, Open, Place},
-    word::SUBAGENT_RUN_ID,
+    lanes::{Lanes, Open, Place},
 };
 
 /// Turns chunks into start, content and end.
@@ -70,19 +69,7 @@ impl Stage for Expand {
         if let Some(shape) = Shape::of(event.kind()) {
             return self.chunk(shape, event, at, out);
         }
-        match event.kind() {
-            EventKind::RunStarted | EventKind::RunFinished | EventKind::RunError => {
-                self.close_all(at, out);
-                self.lanes.forget();
-            }
-            EventKind::MessagesSnapshot => self.close_all(at, out),
-            EventKind::SubagentFinished | EventKind::SubagentError => {
-                if let Some(owner) = event.string("subagentRunId") {
-                    close(self.lanes.close(Some(&owner)), at, out);
-                }
-            }
-            _ => self.explicit(&event, at, out),
-        }
+        self.lanes.follow(&event, |open| close(open, at, out));
         out.send(event, at);
     }
 
@@ -108,7 +95,9 @@ impl Expand {
             Place::Opens(lane)
                 if chunk.can_open() && self.lanes.has_room(lane.as_deref(), chunk.id_text().unwrap_or_default()) =>
             {
-                close(self.lanes.close(lane.as_deref()), at, out);
+                if let Some(open) = self.lanes.close(lane.as_deref()) {
+                    close(open, at, out);
+                }
                 let opener = chunk.opener();
                 out.send(Event::made(chunk.start()), at);
                 if let Some(content) = chunk.first_content() {
@@ -120,83 +109,11 @@ impl Expand {
         }
     }
 
-    /// What an event that is no chunk closes, and what it tells of who owns its item.
-    fn explicit(&mut self, event: &Event, at: Instant, out: &mut Out<'_>) {
-        let about = item_of(event.kind());
-        let opens = matches!(
-            event.kind(),
-            EventKind::TextMessageStart
-                | EventKind::ToolCallStart
-                | EventKind::ReasoningStart
-                | EventKind::ReasoningMessageStart
-        );
-        let tells = opens && (!self.lanes.is_unowned() || SUBAGENT_RUN_ID.is_in(event.text()));
-        if self.lanes.is_idle() && !tells {
-            return;
-        }
-        let tag = event.string("subagentRunId");
-        let id = about.and_then(|(_, name)| event.string(name));
-        let (Some((item, _)), Some(id)) = (about, id) else {
-            return close(self.lanes.close(tag.as_deref()), at, out);
-        };
-        if !is_span(event.kind()) {
-            close(self.lanes.close_item(item, &id), at, out);
-        }
-        if event.kind() == EventKind::ToolCallResult {
-            // It makes a message of its own, that belongs to whom it says.
-            return close(self.lanes.close(tag.as_deref()), at, out);
-        }
-        if opens && let Some(owner) = self.told(event, tag.as_deref()) {
-            self.lanes.own(item, &id, &owner);
-        }
-        let lane = self.lanes.lane_of(item, &id, tag.as_deref()).map(str::to_owned);
-        close(self.lanes.close(lane.as_deref()), at, out);
-    }
-
-    /// The owner that the opener of an item names: itself, or, of a tool call, by the message that carries it.
-    fn told(&self, event: &Event, tag: Option<&str>) -> Option<String> {
-        if let Some(tag) = tag {
-            return Some(tag.to_owned());
-        }
-        if event.kind() != EventKind::ToolCallStart {
-            return None;
-        }
-        let parent = event.string("parentMessageId")?;
-        self.lanes.owner(Item::Text, &parent).map(str::to_owned)
-    }
-
     fn close_all(&mut self, at: Instant, out: &mut Out<'_>) {
-        for open in self.lanes.close_all() {
-            close(Some(open), at, out);
-        }
+        self.lanes.close_all().into_iter().for_each(|open| close(open, at, out));
     }
 }
 
-fn close(open: Option<Open<Opener>>, at: Instant, out: &mut Out<'_>) {
-    if let Some(open) = open {
-        out.send(Event::made(Bytes::from(open.data.end())), at);
-    }
-}
-
-/// A span is no item of its own here, though it may have a reasoning message's identifier, and its owner.
-const fn is_span(kind: EventKind) -> bool {
-    matches!(kind, EventKind::ReasoningStart | EventKind::ReasoningEnd)
-}
-
-/// Which item an event is about, and the member that names it.
-const fn item_of(kind: EventKind) -> Option<(Item, &'static str)> {
-    match kind {
-        EventKind::TextMessageStart | EventKind::TextMessageContent | EventKind::TextMessageEnd => {
-            Some((Item::Text, "messageId"))
-        }
-        EventKind::ToolCallStart | EventKind::ToolCallArgs | EventKind::ToolCallEnd | EventKind::ToolCallResult => {
-            Some((Item::ToolCall, "toolCallId"))
-        }
-        EventKind::ReasoningStart
-        | EventKind::ReasoningEnd
-        | EventKind::ReasoningMessageStart
-        | EventKind::ReasoningMessageContent
-        | EventKind::ReasoningMessageEnd => Some((Item::Reasoning, "messageId")),
-        _ => None,
-    }
+fn close(open: Open<Opener>, at: Instant, out: &mut Out<'_>) {
+    out.send(Event::made(Bytes::from(open.data.end())), at);
 }

@@ -9,7 +9,7 @@ use std::{
 use super::{
     Rule,
     members::Seen,
-    state::{State, id_member, id_of},
+    state::{State, id_of},
 };
 use crate::agui::{
     EventKind,
@@ -227,7 +227,7 @@ impl Memory {
     }
 
     fn chunk(&mut self, item: Item, kind: EventKind, seen: &Seen<'_>) {
-        let Some(id) = seen.text(id_member(item)) else { return };
+        let Some(id) = seen.text(item.member()) else { return };
         let tag = seen.tag();
         if self.last.iter().any(|last| last.item == item && *last.id == *id) {
             return;

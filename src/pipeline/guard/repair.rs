@@ -10,7 +10,7 @@ use super::{
     memory::Unnamed,
     refuse, shape,
     shape::{Fit, Need, Shape},
-    state::{Breach, KNOWN_MAX, Opened, State, id_member, id_of},
+    state::{Breach, KNOWN_MAX, Opened, State, id_of},
 };
 use crate::{
     agui::{
@@ -245,7 +245,7 @@ impl Guard {
             Some((id, _)) => id.to_owned(),
             None => self.memory.name(what, &self.state),
         };
-        Fix::Instead(event.with(id_member(item), &edit::quoted(&id)))
+        Fix::Instead(event.with(item.member(), &edit::quoted(&id)))
     }
 
     fn identify_call(&self, event: &Event, seen: &Seen<'_>) -> Fix {

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 
 use super::{members::Seen, rule::Rule};
 use crate::agui::{
-    EventKind, Life,
+    EventKind, Life, follow,
     lanes::{self, Item, Lanes, Place},
 };
 
@@ -236,7 +236,7 @@ impl State {
             return Some(not_open(stream.item));
         }
         let given_away = stream.lane().is_some() && known.owner.as_deref() != stream.lane();
-        given_away.then_some(Breach { rule: Rule::OwnerMismatch, member: id_member(stream.item) })
+        given_away.then_some(Breach { rule: Rule::OwnerMismatch, member: stream.item.member() })
     }
 
     /// The subagent in whose lane this item is open as a chunk stream.
@@ -257,7 +257,7 @@ impl State {
                 Item::ToolCall => Rule::ToolCallAlreadyOpen,
                 Item::Reasoning => Rule::ReasoningMessageAlreadyOpen,
             };
-            return Some(Breach { rule, member: id_member(item) });
+            return Some(Breach { rule, member: item.member() });
         }
         self.belongs(item, &id, seen)
     }
@@ -302,7 +302,7 @@ impl State {
     }
 
     fn chunk(&self, item: Item, seen: &Seen<'_>) -> Option<Breach> {
-        let (id, tag) = (seen.text(id_member(item)), seen.tag());
+        let (id, tag) = (seen.text(item.member()), seen.tag());
         let breach = |rule, member| Some(Breach { rule, member });
         match self.lanes.place(item, id.as_deref(), tag.as_deref()) {
             Place::Continues(open) => {
@@ -322,14 +322,14 @@ impl State {
                 None
             }
             Place::Mismatch => breach(Rule::OwnerMismatch, "subagentRunId"),
-            Place::Ambiguous => breach(Rule::ChunkAmbiguous, id_member(item)),
+            Place::Ambiguous => breach(Rule::ChunkAmbiguous, item.member()),
             Place::Opens(_) if self.half_blind => None,
             Place::Opens(lane) => {
                 if let Some(breach) = self.closing(Closes::Lane(lane.as_deref())) {
                     return Some(breach);
                 }
                 if id.is_none() {
-                    return breach(Rule::ChunkWithoutId, id_member(item));
+                    return breach(Rule::ChunkWithoutId, item.member());
                 }
                 if item == Item::ToolCall && seen.value("toolCallName").is_none() {
                     return breach(Rule::ChunkWithoutName, "toolCallName");
@@ -417,7 +417,7 @@ fn not_open(item: Item) -> Breach {
         Item::ToolCall => Rule::ToolCallNotOpen,
         Item::Reasoning => Rule::ReasoningMessageNotOpen,
     };
-    Breach { rule, member: id_member(item) }
+    Breach { rule, member: item.member() }
 }
 
 fn opened(closed_by: EventKind, id: &str, owner: &Option<Box<str>>) -> Opened {
@@ -427,14 +427,6 @@ fn opened(closed_by: EventKind, id: &str, owner: &Option<Box<str>>) -> Opened {
         (kind, _) => kind,
     };
     Opened { closed_by, id: id.into(), owner: owner.clone() }
-}
-
-/// The member that identifies an item.
-pub fn id_member(item: Item) -> &'static str {
-    match item {
-        Item::Text | Item::Reasoning => "messageId",
-        Item::ToolCall => "toolCallId",
-    }
 }
 
 /// The members of an opener that a chunk may repeat.
@@ -454,23 +446,15 @@ pub fn id_of<'a>(item: Item, seen: &Seen<'a>) -> Option<std::borrow::Cow<'a, str
         | EventKind::ThinkingTextMessageStart
         | EventKind::ThinkingTextMessageContent
         | EventKind::ThinkingTextMessageEnd => Some(THINKING.into()),
-        _ => seen.text(id_member(item)),
+        _ => seen.text(item.member()),
     }
 }
 
+/// Which chunk streams an event closes that belongs to whom it says.
 fn closes(kind: EventKind, tag: Option<&str>) -> Closes<'_> {
-    use EventKind as Kind;
-    match kind {
-        Kind::RunStarted | Kind::RunFinished | Kind::RunError | Kind::MessagesSnapshot => Closes::All,
-        Kind::Raw
-        | Kind::ActivitySnapshot
-        | Kind::ActivityDelta
-        | Kind::ReasoningEncryptedValue
-        | Kind::SubagentStarted
-        | Kind::TextMessageChunk
-        | Kind::ToolCallChunk
-        | Kind::ReasoningMessageChunk
-        | Kind::Other => Closes::None,
-        _ => Closes::Lane(tag),
+    match follow::closes(kind) {
+        follow::Closes::Nothing => Closes::None,
+        follow::Closes::All => Closes::All,
+        follow::Closes::Subagent | follow::Closes::Lane => Closes::Lane(tag),
     }
 }

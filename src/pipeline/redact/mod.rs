@@ -23,7 +23,7 @@ use std::{ops::Range, sync::Arc, time::Instant};
 
 pub use self::rules::{Fault, Rules};
 use self::{
-    chunks::{About, Chunks, Ended, item_of},
+    chunks::{About, Chunks, Ended},
     items::{Items, Known, Named, Stream},
     reader::Reader,
     rules::Set,
@@ -34,6 +34,7 @@ use super::{End, Fault as RunFault, Out, Refused, Stage};
 use crate::agui::{
     Event, EventKind,
     edit::{Change, quoted},
+    follow::{is_chunk, item_of},
     json::{self, Member, Members},
     lanes::Item,
 };
@@ -274,8 +275,8 @@ impl Redact {
                 self.let_go(Named { stream: Stream::Thinking, id: None }, true, at, out);
             }
             kind @ (Kind::TextMessageEnd | Kind::ToolCallEnd | Kind::ToolCallResult | Kind::ReasoningMessageEnd) => {
-                let Some((item, name)) = item_of(kind) else { return };
-                let id = event.string(name);
+                let Some(item) = item_of(kind) else { return };
+                let id = event.string(item.member());
                 let ended = kind != Kind::ToolCallResult;
                 self.let_go(Named { stream: Stream::Of(item), id: id.as_deref() }, ended, at, out);
             }
@@ -303,7 +304,7 @@ impl Stage for Redact {
             return self.delta(Stream::Thinking, "", event, at, out);
         }
         match item_of(kind).filter(|_| kind.is_content()) {
-            Some((item, name)) => self.delta(Stream::Of(item), name, event, at, out),
+            Some(item) => self.delta(Stream::Of(item), item.member(), event, at, out),
             None => self.whole(event, at, out),
         }
     }
@@ -322,10 +323,6 @@ impl Stage for Redact {
 fn send(edited: Option<Event>, event: Event, at: Instant, out: &mut Out<'_>) {
     let Some(edited) = edited else { return out.send(event, at) };
     out.send(if event.is_named_error() { edited.named_error() } else { edited }, at);
-}
-
-const fn is_chunk(kind: EventKind) -> bool {
-    matches!(kind, EventKind::TextMessageChunk | EventKind::ToolCallChunk | EventKind::ReasoningMessageChunk)
 }
 
 fn is_object(text: &[u8]) -> bool {

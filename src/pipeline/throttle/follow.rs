@@ -3,9 +3,9 @@
 
 use super::piece::{Piece, Shape};
 use crate::agui::{
-    Event, EventKind,
+    Event,
+    follow::{Closes, closes},
     lanes::{Item, Lanes, NAME_MAX, Place},
-    word::SUBAGENT_RUN_ID,
 };
 
 /// What the opener of a chunk stream said, as it was spelled.
@@ -63,35 +63,25 @@ impl Follow {
 
     /// Follows an event that is no chunk; whether it may close anything.
     pub(super) fn event(&mut self, event: &Event) -> bool {
-        match event.kind() {
-            EventKind::Raw
-            | EventKind::ActivitySnapshot
-            | EventKind::ActivityDelta
-            | EventKind::ReasoningEncryptedValue
-            | EventKind::SubagentStarted
-            | EventKind::Other => false,
-            EventKind::RunStarted | EventKind::RunFinished | EventKind::RunError => {
-                self.lanes.forget();
-                self.close_all()
-            }
-            EventKind::MessagesSnapshot => self.close_all(),
-            EventKind::SubagentFinished | EventKind::SubagentError => {
-                let owner = event.string("subagentRunId");
-                owner.is_some_and(|owner| self.lanes.close(Some(&owner)).is_some())
-            }
-            kind => self.explicit(kind, event) || self.lost,
-        }
+        let mut closed = false;
+        self.lanes.follow(event, |_| closed = true);
+        let lost = match closes(event.kind()) {
+            Closes::All => std::mem::take(&mut self.lost),
+            Closes::Lane => self.lost,
+            Closes::Nothing | Closes::Subagent => false,
+        };
+        closed || lost
     }
 
-    /// Closes every chunk stream; whether there may have been one.
-    pub(super) fn close_all(&mut self) -> bool {
-        let lost = std::mem::take(&mut self.lost);
-        !self.lanes.close_all().is_empty() || lost
+    /// Closes every chunk stream.
+    pub(super) fn close_all(&mut self) {
+        self.lanes.close_all();
+        self.lost = false;
     }
 
     /// A chunk came that is out of place: what is open is not known any more.
     pub(super) fn lose(&mut self) {
-        self.close_all();
+        self.lanes.close_all();
         self.lost = true;
     }
 
@@ -99,42 +89,6 @@ impl Follow {
     pub(super) fn held(&self) -> usize {
         let fields = self.lanes.iter().flat_map(|open| open.data.fields.iter().flatten());
         self.lanes.held() + fields.map(|field| field.len()).sum::<usize>()
-    }
-
-    fn explicit(&mut self, kind: EventKind, event: &Event) -> bool {
-        let opens = matches!(
-            kind,
-            EventKind::TextMessageStart
-                | EventKind::ToolCallStart
-                | EventKind::ReasoningStart
-                | EventKind::ReasoningMessageStart
-        );
-        let tells = opens && (!self.lanes.is_unowned() || SUBAGENT_RUN_ID.is_in(event.text()));
-        if self.lanes.is_idle() && !tells {
-            return false;
-        }
-        let tag = event.string("subagentRunId");
-        let id = item_of(kind).and_then(|(item, name)| Some((item, event.string(name)?)));
-        let Some((item, id)) = id else { return self.lanes.close(tag.as_deref()).is_some() };
-        let span = matches!(kind, EventKind::ReasoningStart | EventKind::ReasoningEnd);
-        let closed = !span && self.lanes.close_item(item, &id).is_some();
-        if kind == EventKind::ToolCallResult {
-            return self.lanes.close(tag.as_deref()).is_some() || closed;
-        }
-        if opens && let Some(owner) = self.told(kind, event, tag.as_deref()) {
-            self.lanes.own(item, &id, &owner);
-        }
-        let lane = self.lanes.lane_of(item, &id, tag.as_deref()).map(str::to_owned);
-        self.lanes.close(lane.as_deref()).is_some() || closed
-    }
-
-    /// The owner that the opener of an item names: itself, or, of a tool call, by the message that carries it.
-    fn told(&self, kind: EventKind, event: &Event, tag: Option<&str>) -> Option<String> {
-        if let Some(tag) = tag {
-            return Some(tag.to_owned());
-        }
-        let parent = event.string("parentMessageId").filter(|_| kind == EventKind::ToolCallStart)?;
-        self.lanes.owner(Item::Text, &parent).map(str::to_owned)
     }
 }
 
@@ -146,23 +100,5 @@ impl Opener {
         let said = self.fields.iter().map(Option::as_deref);
         let mut pairs = said.zip(&piece.fields).zip([default, None]);
         pairs.all(|((said, field), default)| field.is_none() || *field == said.or(default))
-    }
-}
-
-/// Which item an event is about, and the member that names it.
-fn item_of(kind: EventKind) -> Option<(Item, &'static str)> {
-    match kind {
-        EventKind::TextMessageStart | EventKind::TextMessageContent | EventKind::TextMessageEnd => {
-            Some((Item::Text, "messageId"))
-        }
-        EventKind::ToolCallStart | EventKind::ToolCallArgs | EventKind::ToolCallEnd | EventKind::ToolCallResult => {
-            Some((Item::ToolCall, "toolCallId"))
-        }
-        EventKind::ReasoningStart
-        | EventKind::ReasoningEnd
-        | EventKind::ReasoningMessageStart
-        | EventKind::ReasoningMessageContent
-        | EventKind::ReasoningMessageEnd => Some((Item::Reasoning, "messageId")),
-        _ => None,
     }
 }

@@ -2,21 +2,9 @@
 //! no event and judges none.
 
 use crate::agui::{
-    EventKind,
+    follow::About,
     lanes::{Item, Lanes, Open, Place},
 };
-
-/// What an event says of itself, as far as lanes go.
-#[derive(Clone, Copy, Debug)]
-pub struct About<'a> {
-    pub kind: EventKind,
-    /// The item's identifier.
-    pub id: Option<&'a str>,
-    /// Whose it is.
-    pub tag: Option<&'a str>,
-    /// The message that carries it.
-    pub parent: Option<&'a str>,
-}
 
 /// Why a chunk has no place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,61 +58,11 @@ impl Follow {
         self.lanes.close_all()
     }
 
-    /// Another run begins, or this one is over.
-    pub fn forget(&mut self) {
-        self.lanes.forget();
-    }
-
     /// What an event closes that is no chunk.
     pub fn closes(&mut self, about: About<'_>) -> Vec<Open<()>> {
-        use EventKind as K;
-        match about.kind {
-            K::RunStarted | K::RunFinished | K::RunError | K::MessagesSnapshot => self.lanes.close_all(),
-            K::SubagentFinished | K::SubagentError => match about.tag {
-                Some(_) => self.lanes.close(about.tag).into_iter().collect(),
-                None => Vec::new(),
-            },
-            K::Raw
-            | K::ActivitySnapshot
-            | K::ActivityDelta
-            | K::ReasoningEncryptedValue
-            | K::SubagentStarted
-            | K::Other => Vec::new(),
-            _ => self.explicit(about),
-        }
-    }
-
-    fn explicit(&mut self, about: About<'_>) -> Vec<Open<()>> {
-        let opens = opens(about.kind);
-        if self.lanes.is_idle() && !opens {
-            return Vec::new();
-        }
         let mut closed = Vec::new();
-        let (Some(item), Some(id)) = (item_of(about.kind), about.id) else {
-            closed.extend(self.lanes.close(about.tag));
-            return closed;
-        };
-        let is_span = matches!(about.kind, EventKind::ReasoningStart | EventKind::ReasoningEnd);
-        if !is_span {
-            closed.extend(self.lanes.close_item(item, id));
-        }
-        if about.kind == EventKind::ToolCallResult {
-            // It makes a message of its own, that belongs to whom it says.
-            closed.extend(self.lanes.close(about.tag));
-            return closed;
-        }
-        if opens && let Some(owner) = self.owner(about) {
-            self.lanes.own(item, id, &owner);
-        }
-        let lane = self.lanes.lane_of(item, id, about.tag).map(str::to_owned);
-        closed.extend(self.lanes.close(lane.as_deref()));
+        self.lanes.follow_named(about, |open| closed.push(open));
         closed
-    }
-
-    /// The owner that the opener of an item names: itself, or, of a tool call, by the message that carries it.
-    fn owner(&self, about: About<'_>) -> Option<String> {
-        let carried = || about.parent.and_then(|parent| self.lanes.owner(Item::Text, parent));
-        about.tag.or_else(carried).map(str::to_owned)
     }
 
     /// Where a chunk belongs; from then on its stream is open. Of a stream that goes on nothing is said unless `by_name`
@@ -152,39 +90,5 @@ impl Follow {
     /// The bytes of the names that are kept.
     pub fn held(&self) -> usize {
         self.lanes.held()
-    }
-}
-
-/// Whether an event of this kind is a chunk.
-pub const fn is_chunk(kind: EventKind) -> bool {
-    matches!(kind, EventKind::TextMessageChunk | EventKind::ToolCallChunk | EventKind::ReasoningMessageChunk)
-}
-
-/// Whether an event of this kind, no chunk, opens an item.
-pub const fn opens(kind: EventKind) -> bool {
-    matches!(
-        kind,
-        EventKind::TextMessageStart
-            | EventKind::ToolCallStart
-            | EventKind::ReasoningStart
-            | EventKind::ReasoningMessageStart
-    )
-}
-
-/// Which item an event is about.
-pub const fn item_of(kind: EventKind) -> Option<Item> {
-    use EventKind as K;
-    match kind {
-        K::TextMessageStart | K::TextMessageContent | K::TextMessageEnd | K::TextMessageChunk => Some(Item::Text),
-        K::ToolCallStart | K::ToolCallArgs | K::ToolCallEnd | K::ToolCallChunk | K::ToolCallResult => {
-            Some(Item::ToolCall)
-        }
-        K::ReasoningStart
-        | K::ReasoningEnd
-        | K::ReasoningMessageStart
-        | K::ReasoningMessageContent
-        | K::ReasoningMessageEnd
-        | K::ReasoningMessageChunk => Some(Item::Reasoning),
-        _ => None,
     }
 }

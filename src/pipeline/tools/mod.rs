@@ -47,14 +47,18 @@ pub use policy::{ArgumentRule, OnDenied, Policy, PolicyError, Raw, ResultRule};
 use self::{
     begun::Begun,
     calls::{Calls, Stand},
-    follow::{About, Follow, Lost, Placed, is_chunk, item_of, opens},
+    follow::{Follow, Lost, Placed},
     hidden::Hidden,
     messages::Denied,
     seen::{Name, Seen, Unread},
     waiting::{Entry, Spot, Waiting},
 };
 use super::{Decision, End, Fault, Out, Refused, Stage};
-use crate::agui::{Encoding, Event, EventKind, lanes::Item};
+use crate::agui::{
+    Encoding, Event, EventKind,
+    follow::{About, is_chunk, item_of, opens},
+    lanes::Item,
+};
 
 /// The stage's name, where something that it left out is named.
 const STAGE: &str = "tools";
@@ -280,7 +284,6 @@ impl Tools {
         let kind = event.kind();
         if kind == EventKind::RunStarted {
             self.calls.next_run();
-            self.follow.forget();
         }
         let placed = spot.placed.as_ref();
         if !self.hidden.is_empty() {

@@ -9,11 +9,15 @@ use std::time::Instant;
 
 use super::{
     Tools,
-    follow::{About, is_chunk, item_of, opens},
     seen::{Name, Seen},
 };
 use crate::{
-    agui::{Event, EventKind, edit::quoted, lanes::Item},
+    agui::{
+        Event, EventKind,
+        edit::quoted,
+        follow::{About, is_chunk, item_of, opens},
+        lanes::Item,
+    },
     pipeline::Out,
 };
 
@@ -92,8 +96,6 @@ impl Tools {
     fn show(&mut self, kind: EventKind, seen: &Seen<'_>) {
         if kind == EventKind::RunStarted {
             self.begun.forget();
-            self.shown.close_all();
-            return self.shown.forget();
         }
         let item = item_of(kind);
         let begins = is_chunk(kind) || opens(kind);

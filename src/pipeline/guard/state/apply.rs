@@ -3,9 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::{
-    Closes, KNOWN_MAX, Known, NAMES_MAX, Open, RUN_ID_MAX, Said, State, closes, id_member, id_of, opener_members,
-};
+use super::{Closes, KNOWN_MAX, Known, NAMES_MAX, Open, RUN_ID_MAX, Said, State, closes, id_of, opener_members};
 use crate::{
     agui::{
         EventKind, Life,
@@ -173,7 +171,7 @@ impl State {
     }
 
     fn apply_chunk(&mut self, item: Item, seen: &Seen<'_>) {
-        let (id, tag) = (seen.text(id_member(item)), seen.tag());
+        let (id, tag) = (seen.text(item.member()), seen.tag());
         let Place::Opens(lane) = self.lanes.place(item, id.as_deref(), tag.as_deref()) else { return };
         self.close(Closes::Lane(lane.as_deref()));
         let Some(id) = id else { return };
