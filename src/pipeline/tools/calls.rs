@@ -36,8 +36,16 @@ pub struct Call {
     pub stand: Stand,
     /// In which run it was begun; zero if only the history of a thread named it.
     run: u32,
-    /// The client saw its start and not its end.
-    is_open: bool,
+    sight: Sight,
+}
+
+/// What the client saw of a call in this run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sight {
+    /// Its start and not its end.
+    pub is_open: bool,
+    /// What its arguments were when they were judged: none, or some.
+    pub arguments: Option<bool>,
 }
 
 /// The calls of a stream.
@@ -90,13 +98,25 @@ impl Calls {
     /// The client sees the start of a call, or its end.
     pub fn seen(&mut self, id: &str, is_open: bool) {
         if let Some(call) = self.calls.get_mut(id) {
-            call.is_open = is_open;
+            call.sight.is_open = is_open;
         }
     }
 
     /// Whether the client saw the start of this call in this run, and not its end.
     pub fn is_open(&self, id: &str) -> bool {
-        self.live(id).is_some_and(|call| call.is_open)
+        self.sight(id).is_open
+    }
+
+    /// What the client saw of this call.
+    pub fn sight(&self, id: &str) -> Sight {
+        self.live(id).map(|call| call.sight).unwrap_or_default()
+    }
+
+    /// The arguments of a call were judged and are shown: none, or some.
+    pub fn judged(&mut self, id: &str, some: bool) {
+        if let Some(call) = self.calls.get_mut(id) {
+            call.sight.arguments = Some(some || call.sight.arguments == Some(true));
+        }
     }
 
     /// The calls that are held, in the order in which they began.
@@ -120,24 +140,25 @@ impl Calls {
         }
     }
 
-    /// Forgets a call; whether it was open, and in which run.
-    fn remove(&mut self, id: &str) -> Option<(bool, u32)> {
+    /// Forgets a call; what was seen of it, and in which run.
+    fn remove(&mut self, id: &str) -> Option<(Sight, u32)> {
         let old = self.calls.remove(id)?;
         self.bytes -= entry(id, &old.name);
         if let Stand::Held(events) = old.stand {
             self.held -= size(&events);
             self.waiting.retain(|other| **other != *id);
         }
-        Some((old.is_open, old.run))
+        Some((old.sight, old.run))
     }
 
     fn put(&mut self, id: &str, name: &str, stand: Stand, run: u32) -> Result<(), Stop> {
-        let is_open = self.remove(id) == Some((true, run));
+        let before = self.remove(id).filter(|(_, of)| *of == run);
+        let sight = before.map(|(sight, _)| sight).unwrap_or_default();
         if matches!(stand, Stand::Held(_)) {
             self.waiting.push(id.into());
         }
         self.bytes += entry(id, name);
-        self.calls.insert(id.into(), Call { name: name.into(), stand, run, is_open });
+        self.calls.insert(id.into(), Call { name: name.into(), stand, run, sight });
         if self.bytes > CALLS_BYTES { Err(Stop::Full("tool_calls")) } else { Ok(()) }
     }
 

@@ -209,7 +209,19 @@ impl Tools {
     ) -> Result<(), Stop> {
         let Some(events) = self.calls.release(id) else { return Ok(()) };
         let Some(name) = self.calls.get(id).map(|call| call.name.clone()) else { return Ok(()) };
-        if self.policy.denies_arguments(&name, arguments(&events).as_deref()) {
+        let arguments = arguments(&events);
+        let is_denied = self.policy.denies_arguments(&name, arguments.as_deref());
+        let says = arguments.is_none_or(|text| !text.trim_ascii().is_empty());
+        // It was shown and goes on: what is added can neither be left out nor be judged without what it is added to.
+        let before = self.calls.sight(id).arguments;
+        if before.is_some() && (is_denied || (says && before == Some(true))) {
+            if own {
+                events.iter().for_each(|event| out.dropped(STAGE, "late_arguments", event.kind()));
+                return Ok(());
+            }
+            return Err(Stop::Unread("late_arguments"));
+        }
+        if is_denied {
             if own && self.policy.on_denied() == OnDenied::Error {
                 // The run ends anyway.
                 events.iter().for_each(|event| out.dropped(STAGE, "denied", event.kind()));
@@ -220,6 +232,7 @@ impl Tools {
         }
         self.count(&name, Decision::Allowed, out);
         self.calls.set(id, &name, Stand::Shown { judged: true })?;
+        self.calls.judged(id, says);
         for event in events {
             let seen = Seen::of(&event)?;
             self.send_piece(event.clone(), &seen, id, lane, at, out);

@@ -294,6 +294,21 @@ fn a_snapshot_of_the_messages_does_not_wait_and_a_held_call_is_not_in_it() {
 }
 
 #[test]
+fn a_held_call_that_goes_on_after_its_end_is_judged_anew_or_ends_the_run() {
+    let policy = deny(&[]).argument("fetch", "/url", "bad");
+    let twice = |first: &str, second: &str| {
+        let call = |text: &str| [start("c", "fetch"), args("c", text), finish("c")];
+        [call(first), call(second)].concat()
+    };
+    for (first, second) in [("", "{}"), (r#"{"url":"x"}"#, ""), ("", "")] {
+        policy.passes(&twice(first, second));
+    }
+    for (first, second) in [("", "{"), ("", r#"{"url":"bad"}"#), ("1", "2")] {
+        policy.refuses(&twice(first, second), "late_arguments", 3);
+    }
+}
+
+#[test]
 fn a_masked_call_is_ended_after_a_snapshot_too() {
     let messages =
         r#"{"id":"c","role":"assistant","toolCalls":[{"id":"c","function":{"name":"rm","arguments":"{}"}}]}"#;
