@@ -97,14 +97,14 @@ impl<T> Lanes<T> {
     pub fn follow(&mut self, event: &Event, closed: impl FnMut(Open<T>)) {
         let kind = event.kind();
         let (mut about, closing) = (About { kind, id: None, tag: None, parent: None }, closes(kind));
-        let reads = match closing {
-            Closes::Nothing => return,
-            Closes::All => false,
+        let matters = match closing {
+            Closes::Nothing => false,
+            Closes::All => return self.follow_named(about, closed),
             Closes::Lane if opens(kind) => !self.is_idle() || !self.is_unowned() || SUBAGENT_RUN_ID.is_in(event.text()),
             Closes::Lane | Closes::Subagent => !self.is_idle(),
         };
-        if !reads {
-            return self.follow_named(about, closed);
+        if !matters {
+            return;
         }
         let id = item_of(kind).and_then(|item| event.string(item.member()));
         let tag = event.string("subagentRunId");

@@ -95,6 +95,14 @@ impl Calls {
         !self.is_decided() && matches!(self.calls.get(id).map(|call| &call.stand), Some(Stand::Held(_)))
     }
 
+    /// The events of a call that is held.
+    pub fn events(&self, id: &str) -> Option<&[Event]> {
+        match &self.calls.get(id)?.stand {
+            Stand::Held(events) => Some(events),
+            _ => None,
+        }
+    }
+
     /// The client sees the start of a call, or its end.
     pub fn seen(&mut self, id: &str, is_open: bool) {
         if let Some(call) = self.calls.get_mut(id) {

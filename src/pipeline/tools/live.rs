@@ -11,7 +11,7 @@ use super::{
     seen::{Name, Seen, Unread},
 };
 use crate::{
-    agui::{Event, EventKind},
+    agui::{Event, EventKind, json},
     pipeline::{Decision, Out},
 };
 
@@ -286,6 +286,11 @@ impl Tools {
     fn count(&self, name: &str, decision: Decision, out: &mut Out<'_>) {
         out.called(self.policy.label(name), decision);
     }
+}
+
+/// Whether the arguments that these events bring are JSON as a whole.
+pub fn are_whole(events: &[Event]) -> bool {
+    arguments(events).is_some_and(|text| json::is_whole(text.as_bytes()))
 }
 
 /// The arguments that these events bring, if they can be read. The pieces are put together before they are read: a

@@ -3,8 +3,8 @@
 //! not look into text, reasoning, state, activities, custom values and results of runs, whatever they say of a call.
 //!
 //! What its name decides is decided at once, and goes on as it came. What its arguments have to decide is held until they
-//! are whole, and leaves in one go at the place of its end; other items go on meanwhile. What tells of a held call (its
-//! result, a subagent of it) waits for that end, and with it all that comes behind it, in order. A snapshot of the
+//! are whole, and leaves in one go at the place of its end; other items go on meanwhile. What tells of a held call (a
+//! subagent of it, a result before its arguments are JSON) waits for that end, and all that comes behind it too, in order. A snapshot of the
 //! messages does not wait: the call is not in it and begins after it, unless the snapshot has its answer. That and the
 //! end of the run have it decided by the arguments there are. If more come then, the run ends, as it does where a call
 //! goes on after its end with what cannot be judged by itself.
@@ -31,6 +31,7 @@ pub mod input;
 mod live;
 mod mask;
 mod messages;
+mod order;
 mod policy;
 mod refer;
 mod seen;
@@ -40,7 +41,7 @@ mod tests;
 mod values;
 mod waiting;
 
-use std::{borrow::Cow, collections::VecDeque, sync::Arc, time::Instant};
+use std::{borrow::Cow, sync::Arc, time::Instant};
 
 pub use input::Known;
 pub use policy::{ArgumentRule, OnDenied, Policy, PolicyError, Raw, ResultRule};
@@ -52,7 +53,7 @@ use self::{
     hidden::Hidden,
     messages::Denied,
     seen::{Name, Seen, Unread},
-    waiting::{Entry, Spot, Waiting},
+    waiting::{Spot, Waiting},
 };
 use super::{Decision, End, Fault, Out, Refused, Stage};
 use crate::agui::{
@@ -211,75 +212,6 @@ impl Tools {
         self.take_waiting(at, out)
     }
 
-    /// Takes an event, unless it has to wait.
-    fn waits(
-        &mut self,
-        event: Event,
-        seen: &Seen<'_>,
-        spot: Spot,
-        at: Instant,
-        out: &mut Out<'_>,
-    ) -> Result<Option<Entry>, Stop> {
-        let on = self.tells_of(event.kind(), seen, &spot);
-        if on.is_some() || !(self.waiting.is_empty() || self.is_of_held(event.kind(), seen, &spot)) {
-            return Ok(Some(Entry { event, spot, on }));
-        }
-        self.act(event, seen, &spot, at, out).map(|()| None)
-    }
-
-    /// The held call that an event tells of, though it is not of the call itself.
-    fn tells_of(&self, kind: EventKind, seen: &Seen<'_>, spot: &Spot) -> Option<Box<str>> {
-        if self.calls.is_decided() {
-            return None;
-        }
-        let is_aside = matches!(
-            kind,
-            EventKind::Raw | EventKind::Other | EventKind::ReasoningEncryptedValue | EventKind::ToolCallStart
-        );
-        if is_aside || kind == EventKind::ToolCallChunk || self.is_of_held(kind, seen, spot) {
-            return None;
-        }
-        let named = [Name::Call, Name::ParentCall].into_iter().filter_map(|name| seen.text(name).ok().flatten());
-        named.into_iter().find(|id| self.calls.is_held(id)).map(|id| Box::from(&*id))
-    }
-
-    /// Whether an event is a piece of a held call, or its end.
-    fn is_of_held(&self, kind: EventKind, seen: &Seen<'_>, spot: &Spot) -> bool {
-        match kind {
-            EventKind::ToolCallArgs | EventKind::ToolCallEnd => {
-                seen.text(Name::Call).ok().flatten().is_some_and(|id| self.calls.is_held(&id))
-            }
-            EventKind::ToolCallChunk => {
-                spot.placed.as_ref().is_some_and(|placed| !placed.opens && self.calls.is_held(&placed.id))
-            }
-            _ => false,
-        }
-    }
-
-    /// Takes what waits for no call any more, in the order in which it came.
-    fn take_waiting(&mut self, at: Instant, out: &mut Out<'_>) -> Result<(), Stop> {
-        let mut work = VecDeque::new();
-        loop {
-            if !self.waiting.is_empty() && !self.waiting.on().is_some_and(|id| self.calls.is_held(id)) {
-                let mut first = self.waiting.take();
-                first.append(&mut work);
-                work = first;
-            }
-            let Some(Entry { event, spot, .. }) = work.pop_front() else { return Ok(()) };
-            for open in spot.closed_calls() {
-                self.decide(&open.id, open.lane(), event.is_own(), at, out)?;
-            }
-            let seen = Seen::of(&event)?;
-            if !self.waiting.is_empty() && !self.waiting.on().is_some_and(|id| self.calls.is_held(id)) {
-                work.push_front(Entry { event: event.clone(), spot, on: None });
-                continue;
-            }
-            if let Some(entry) = self.waits(event.clone(), &seen, spot, at, out)? {
-                self.waiting.push(entry)?;
-            }
-        }
-    }
-
     /// Does what the policy wants with an event.
     fn act(&mut self, event: Event, seen: &Seen<'_>, spot: &Spot, at: Instant, out: &mut Out<'_>) -> Result<(), Stop> {
         let kind = event.kind();
@@ -351,21 +283,6 @@ impl Tools {
             // Whoever reads it judges it.
             Err(_) if !is_judged => Ok(Spot { is_astray: true, ..Spot::default() }),
             Err(lost) => Err(lost.into()),
-        }
-    }
-
-    /// Decides every call that is held, and takes all that waits.
-    fn decide_all(&mut self, own: bool, at: Instant, out: &mut Out<'_>) -> Result<(), Stop> {
-        loop {
-            self.calls.waiting().iter().try_for_each(|id| self.decide(id, None, own, at, out))?;
-            if self.waiting.is_empty() {
-                return Ok(());
-            }
-            match self.take_waiting(at, out) {
-                // The run ends anyway.
-                Err(_) if own => drop(self.waiting.take()),
-                taken => taken?,
-            }
         }
     }
 

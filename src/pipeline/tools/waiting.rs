@@ -13,7 +13,7 @@ use crate::agui::{
 pub const WAITING_BYTES: usize = 4 << 20;
 
 /// How many events may wait. Past it the run ends: each call that is decided may have them looked at again.
-pub const WAITING_MAX: usize = 8192;
+pub const WAITING_MAX: usize = 4096;
 
 /// About what an entry takes beside its text.
 const ENTRY: usize = 160;

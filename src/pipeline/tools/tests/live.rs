@@ -270,6 +270,21 @@ fn what_tells_of_a_held_call_waits_for_its_end_with_all_that_follows() {
 }
 
 #[test]
+fn a_result_has_a_held_call_decided_if_its_arguments_look_whole() {
+    let policy = deny(&[]).argument("fetch", "/url", "bad");
+    let list = |first: &str, second: &str| {
+        vec![start("c", "fetch"), args("c", first), result("c", "r"), text("x"), args("c", second), finish("c")]
+    };
+    policy.refuses(&list("{}", "{}"), "late_arguments", 4);
+    let out = policy.through(&list("{}", ""));
+    assert_eq!(out, [0, 1, 2, 3, 5].map(|n: usize| list("{}", "")[n].clone()));
+    for (first, second) in [("", "{}"), ("{", "}")] {
+        let list = list(first, second);
+        assert_eq!(policy.through(&list), [0, 1, 4, 5, 2, 3].map(|n: usize| list[n].clone()));
+    }
+}
+
+#[test]
 fn a_snapshot_of_the_messages_does_not_wait_and_a_held_call_is_not_in_it() {
     let policy = deny(&[]).argument("fetch", "/url", "bad");
     let snapshot = |arguments: &str, rest: &str| {
