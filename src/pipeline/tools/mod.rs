@@ -164,8 +164,10 @@ impl Tools {
     }
 
     fn judge(&mut self, event: Event, at: Instant, out: &mut Out<'_>) -> Result<(), Stop> {
+        let is_idle =
+            self.follow.is_idle() && self.shown.is_idle() && self.hidden.is_empty() && self.waiting.is_empty();
         let is_text = event.plain().is_some() && event.kind() != EventKind::ToolCallArgs;
-        if is_text && self.follow.is_idle() && self.hidden.is_empty() {
+        if is_idle && is_text {
             out.send(event, at);
             return Ok(());
         }
@@ -178,8 +180,6 @@ impl Tools {
             }
             Err(unread) => return Err(unread.into()),
         };
-        let is_idle =
-            self.follow.is_idle() && self.shown.is_idle() && self.hidden.is_empty() && self.waiting.is_empty();
         if is_idle && is_plain(event.kind()) && !seen.says_more() {
             out.send(event, at);
             return Ok(());
