@@ -37,7 +37,7 @@ export class Connection {
     socket.on('data', data => { this.bytes = Buffer.concat([this.bytes, data]); });
     socket.on('end', () => { this.ended = true; });
     socket.on('error', () => {});
-    this.closed = new Promise(done => socket.once('close', done));
+    socket.setMaxListeners(0);
     socket.once('close', () => { this.isClosed = true; open.delete(this); });
   }
 
@@ -46,10 +46,11 @@ export class Connection {
   /** Writes and waits until the system has taken it; false where the gateway is gone. */
   write(bytes) {
     if (this.isClosed || !this.socket.writable) return Promise.resolve(false);
-    return Promise.race([
-      new Promise(done => this.socket.write(bytes, error => done(!error))),
-      this.closed.then(() => false),
-    ]);
+    return new Promise(done => {
+      const gone = () => done(false);
+      this.socket.once('close', gone);
+      this.socket.write(bytes, error => { this.socket.off('close', gone); done(!error); });
+    });
   }
 
   /** The head of a stream in chunks. */

@@ -60,6 +60,8 @@ const VALUES = { wait: '1500ms', run: '5s', http: '"auto"', encoding: 'auto' };
  *   agent   what the agent does, a script; in good health by default
  *   client  what the client does, and gives what it got in words; by default it posts a run and reads
  *   path, more, body   of that post
+ *   known   what is known to be wrong with the gateway here: told, and no failure
+ *   within  so many milliseconds it may take
  *   got     what it has to get: words, a pattern, or a list of either
  *   runs    the outcomes that have to be counted: a name, `{ name: count }`, a list to choose from, a function
  *   refused the refusals that have to be counted: likewise
@@ -77,6 +79,7 @@ export async function lane(name, faults, { values = {}, agent: startThis = start
     let base = await figures(gateway);
     await until(3000, async () => { const next = await figures(gateway); const same = next.fds === base.fds; base = next; return same; });
     for (const fault of faults) {
+      if (process.env.WATCH) console.error(`${((Date.now() - start) / 1000).toFixed(1)} s ${name}: ${fault.name}`);
       rows.push(await attempt(fault, { ...context, base: base.fds, well }).catch(error => ({ fault: fault.name, got: '', counted: '', complaints: [`${error.stack}`] })));
     }
   } finally {
@@ -91,14 +94,17 @@ export async function lane(name, faults, { values = {}, agent: startThis = start
 
 async function attempt(fault, context) {
   const { agent, gateway, base, well } = context;
-  const complaints = [], begun = Date.now();
+  const complaints = [];
   const before = await figures(gateway);
   agent.seen.length = 0;
   agent.odd.length = 0;
   agent.plays(fault.agent ?? well);
 
+  const begun = Date.now();
   const client = fault.client ?? askAndRead;
   const got = await client(context, fault);
+  const took = Date.now() - begun;
+  if (took > (fault.within ?? 10_000)) complaints.push(`the client waited ${took} ms`);
   if (!fits(got, fault.got)) complaints.push(`got ${got}; expected ${fault.got}`);
 
   // The outcome, and all that was held is let go.
@@ -130,10 +136,11 @@ async function attempt(fault, context) {
   if (after.fds > base) leaks.push(`${after.fds - base} descriptors`);
   complaints.push(...leaks.map(leak => `leaks ${leak}`));
   const total = [words(runs), words(refused) && `refused: ${words(refused)}`].filter(Boolean).join(', ') || 'no run';
-  return { fault: fault.name, got, counted: total, complaints, ms: Date.now() - begun };
+  return { fault: fault.name, got, counted: total, complaints, known: fault.known, ms: Date.now() - begun };
 }
 
 let rowNumber = 1;
+const start = Date.now();
 
 /** Posts a run as the fault says and reads the answer. */
 export async function askAndRead({ connect }, { path, more, body }) {

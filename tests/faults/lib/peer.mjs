@@ -3,6 +3,8 @@ import net from 'node:net';
 import { until } from '../../clients/lib/net.mjs';
 import { describe, readAnswers } from './answer.mjs';
 
+const LAST = Buffer.from('0\r\n\r\n');
+
 /** Connects; the socket may be left half open. */
 export async function connect(port) {
   const socket = net.connect({ port, host: '127.0.0.1', allowHalfOpen: true });
@@ -37,6 +39,16 @@ export class Peer {
   /** Whether this text came within `ms`. */
   has(text, ms = 8000) { return until(ms, async () => this.bytes.includes(text) || (this.how && 'closed')).then(got => got === true); }
 
+  /** From now on keeps no more than the end of what comes; gives how that ends, once it does. */
+  async lastWords(ms = 9000) {
+    const trim = () => { if (this.length > 1 << 20) { this.parts = [this.bytes.subarray(-2000)]; this.length = 2000; } };
+    this.socket.on('data', trim);
+    const ended = await until(ms, async () => this.how ?? (this.parts.at(-1)?.subarray(-5).equals(LAST) && 'ended'));
+    const codes = [...this.bytes.toString('latin1').matchAll(/"code":"(\w+)"/g)].map(m => m[1]);
+    this.leave();
+    return `200, many events, ${codes.length === 1 ? `RUN_ERROR ${codes[0]}` : `${codes.length} errors`}${ended === 'ended' ? '' : `, ${ended || 'NOT ENDED'}`}`;
+  }
+
   /** Until the gateway has closed, or not within `ms`. */
   closed(ms = 8000) { return until(ms, async () => this.how); }
 
@@ -46,6 +58,8 @@ export class Peer {
     await until(ms, async () => {
       if (this.length === length && !this.how) return false;
       length = this.length;
+      // Much of it is only read once it may be whole.
+      if (length > 200_000 && !this.how && n === 1 && !this.parts.at(-1).subarray(-5).equals(LAST)) return false;
       list = readAnswers(this.bytes, this.how === 'closed', method);
       return this.how || list.filter(answer => answer.ended).length >= n;
     });
