@@ -15,6 +15,7 @@ else process.exit(await main());
 
 /** One lane, in a process of its own. */
 async function serve() {
+  process.on('disconnect', () => process.exit(1));
   const [name, ...rest] = words;
   const { faults, ...how } = LANES[name];
   const rows = await lane(name, chosen(name, faults, rest), how).catch(error => [failure(name, error.stack)]);

@@ -27,9 +27,9 @@ export const leaving = [
   ...both('as soon as it has connected', async () => {}, { seen: 0 }),
   ...both('in the middle of the request line', peer => peer.send('POST / HT'), { seen: 0 }),
   ...both('in the middle of the head', peer => peer.send(head().slice(0, 60)), { seen: 0 }),
-  ...both('after the head', async (peer, context) => { await peer.send(head()); await seen(context); }, { seen: 1 }),
-  ...both('in the middle of the body', async (peer, context) => { await peer.send(head({ length: 50_000 }) + longInput(50_000).slice(0, 30_000)); await seen(context); }, { seen: 1 }),
-  ...both('in the middle of a chunk', async (peer, context) => { await peer.send(`${chunkedHead()}ff\r\n{"threadId":"t"`); await seen(context); }, { seen: 1 }),
+  ...both('after the head', async (peer, context) => { await peer.send(head()); await seen(context); }, { refused: 'malformed', seen: 1 }),
+  ...both('in the middle of the body', async (peer, context) => { await peer.send(head({ length: 50_000 }) + longInput(50_000).slice(0, 30_000)); await seen(context); }, { refused: 'malformed', seen: 1 }),
+  ...both('in the middle of a chunk', async (peer, context) => { await peer.send(`${chunkedHead()}ff\r\n{"threadId":"t"`); await seen(context); }, { refused: 'malformed', seen: 1 }),
   ...both('before the agent answers', async (peer, context) => { await asks(peer); await seen(context); }, { agent: waits, runs: 'client_gone', seen: 1 }),
   ...both('as soon as the head is there', async peer => { await asks(peer); await sees('200 OK')(peer); }, { agent: async c => { await c.head(); await waits(c); }, runs: 'client_gone' }),
   ...both('between two events', async peer => { await asks(peer); await sees('TEXT_MESSAGE_START')(peer); }, { agent: begins, runs: 'client_gone' }),
@@ -43,7 +43,8 @@ export const leaving = [
     { agent: async c => { await c.head(); await c.events(STARTED, START, END, FINISHED); await c.last(); }, runs: 'finished' }),
   ...both('with three requests under way on one connection', async (peer, context) => { await peer.send(post().repeat(3)); await seen(context); }, { agent: waits, runs: 'client_gone', seen: 1 }),
   { name: 'shuts down its writing side after the request', client: async ({ connect }) => { const peer = await connect(); await peer.send(post()); peer.socket.end(); return peer.answers(); },
-    agent: async (c, request) => { await c.sleep(200); await healthy(c, request); }, got: ['200, 5 events, RUN_FINISHED', 'closed'], runs: ['finished', 'client_gone'] },
+    agent: async (c, request) => { await c.sleep(200); await healthy(c, request); }, got: ['200, 5 events, RUN_FINISHED', 'closed'], runs: ['finished', 'client_gone'],
+    known: 'it is closed without an answer, and nothing is counted' },
 ];
 
 /** Reads a byte a second while the agent floods; other runs must not wait for it. */

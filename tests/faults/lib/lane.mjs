@@ -2,7 +2,7 @@
 // the client got, what was counted, that nothing stays open or held, and that the next run is as good as any.
 import fs from 'node:fs';
 import { startGateway } from '../../clients/lib/gateway.mjs';
-import { until } from '../../clients/lib/net.mjs';
+import { sleep, until } from '../../clients/lib/net.mjs';
 import { healthy, startAgent } from './agent.mjs';
 import { connect, post } from './peer.mjs';
 
@@ -65,6 +65,7 @@ const VALUES = { wait: '1500ms', run: '5s', http: '"auto"', encoding: 'auto' };
  *   got     what it has to get: words, a pattern, or a list of either
  *   runs    the outcomes that have to be counted: a name, `{ name: count }`, a list to choose from, a function
  *   refused the refusals that have to be counted: likewise
+ *   fresh   the agent's connections are cut before, so that it begins with a new one
  *   seen    how many requests the agent has to see, or a judge of them that gives a complaint
  */
 export async function lane(name, faults, { values = {}, agent: startThis = startAgent, well = healthy } = {}) {
@@ -75,7 +76,10 @@ export async function lane(name, faults, { values = {}, agent: startThis = start
   const context = { agent, gateway, port, connect: () => connect(port) };
   try {
     agent.plays(well);
-    for (let n = 0; n < 3; n++) await healthyRun(context, n);
+    for (let n = 0; n < 3; n++) {
+      const complaint = await healthyRun(context, n);
+      if (complaint) throw new Error(`the gateway does not work before any fault: ${complaint}`);
+    }
     let base = await figures(gateway);
     await until(3000, async () => { const next = await figures(gateway); const same = next.fds === base.fds; base = next; return same; });
     for (const fault of faults) {
@@ -99,6 +103,7 @@ async function attempt(fault, context) {
   agent.seen.length = 0;
   agent.odd.length = 0;
   agent.plays(fault.agent ?? well);
+  if (fault.fresh) { for (const connection of agent.open) connection.reset(); await sleep(200); } // it begins with a new connection
 
   const begun = Date.now();
   const client = fault.client ?? askAndRead;
