@@ -9,7 +9,7 @@ import { exchange, freePort, until } from './net.mjs';
 
 /**
  * Starts one gateway. `config` is TOML that may use `{listen}`, `{admin}` and whatever `values` names.
- * Gives `{ url, metrics(), metric(name, labels), stop() }`.
+ * Gives `{ url, metrics(), metric(name, labels), signal(name), stop() }`.
  */
 export async function startGateway(config, values = {}) {
   if (!fs.existsSync(BIN)) throw new Error(`no binary at ${BIN}: cargo build --release, or set TIDEGATE_BIN`);
@@ -43,6 +43,8 @@ export async function startGateway(config, values = {}) {
     url: `http://${listen}/`,
     log: () => log,
     metrics,
+    /** Sends it a signal. */
+    signal: name => child.kill(name),
     /** The sum of all series of `name` whose labels include `labels`. */
     async metric(name, labels = {}) {
       return (await metrics())

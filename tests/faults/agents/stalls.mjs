@@ -1,6 +1,6 @@
 // Agents that stop saying anything, or go on for ever, at every moment of an exchange.
 import { END, FINISHED, START, STARTED, delta, frame } from '../lib/agent.mjs';
-import { post } from '../lib/peer.mjs';
+import { longInput, post } from '../lib/peer.mjs';
 
 const LATE = '504 FIRST_EVENT_TIMEOUT';
 const until = (does, more) => ({ agent: async c => { await does(c); await c.gone(); }, ...more });
@@ -11,6 +11,8 @@ const drip = pieces => async c => { for (let n = 0; !c.isGone && n < 90; n++) { 
 
 export const stalls = [
   { name: 'never reads the request', agent: { at: 'connect', does: c => { c.socket.pause(); return c.gone(); } }, got: LATE, runs: 'timeout_first_event' },
+  { name: 'never reads a request of 16 MiB', agent: { at: 'connect', does: c => { c.socket.pause(); return c.sleep(5000); } }, path: '/big', body: longInput(16 << 20), got: LATE, runs: 'timeout_first_event',
+    known: 'the client is said to be slow: 408' },
   { name: 'never answers', ...until(async () => {}), got: LATE, runs: 'timeout_first_event' },
   { name: 'stalls in the middle of the head', ...until(c => c.write('HTTP/1.1 200 OK\r\ncontent-type: te')), got: LATE, runs: 'timeout_first_event' },
   { name: 'drips its head, a byte every 100 ms', agent: async c => { for (const byte of `HTTP/1.1 200 OK\r\nx-slow: ${'s'.repeat(60)}`) { if (!await c.write(byte)) return; await c.sleep(100); } },

@@ -45,6 +45,10 @@ path = "/errors"
 agent = "main"
 on_error = { truncated = "run_error", status = "run_error" }
 [[routes]]
+path = "/big"
+agent = "main"
+limits = { body = "32MiB" }
+[[routes]]
 path = "/merge"
 agent = "main"
 throttle = { every = "50ms" }
@@ -66,6 +70,7 @@ const VALUES = { wait: '1500ms', run: '5s', http: '"auto"', encoding: 'auto' };
  *   runs    the outcomes that have to be counted: a name, `{ name: count }`, a list to choose from, a function
  *   refused the refusals that have to be counted: likewise
  *   fresh   the agent's connections are cut before, so that it begins with a new one
+ *   cut     the same afterwards, where the agent itself has made them useless
  *   seen    how many requests the agent has to see, or a judge of them that gives a complaint
  */
 export async function lane(name, faults, { values = {}, agent: startThis = startAgent, well = healthy } = {}) {
@@ -122,6 +127,7 @@ async function attempt(fault, context) {
   // And the next run is as good as any, at once.
   agent.plays(well);
   agent.drop();
+  if (fault.cut) { for (const connection of agent.open) connection.reset(); await sleep(200); }
   const next = await healthyRun(context, rowNumber++);
   if (next) complaints.push(`the next run: ${next}`);
   const after = await until(settled ? 5000 : 100, async () => {
