@@ -102,7 +102,8 @@ for (let n = 1; Date.now() - begun < seconds * 1000; n++) {
 }
 clients.send('stop');
 const seen = await Promise.race([over, sleep(60_000)]);
-await until(25_000, async () => { const now = await look(gateway, 0); return now.active === 0 && now.held === 0 && now.descriptors <= before.descriptors + 10; });
+// Connections that agents have closed are let go in rounds.
+await until(75_000, async () => { const now = await look(gateway, 0); return now.active === 0 && now.held === 0 && now.descriptors <= before.descriptors + 10; });
 const after = await look(gateway, 0);
 const code = await gateway.stop();
 agents.kill();
