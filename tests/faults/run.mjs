@@ -30,7 +30,9 @@ async function main() {
   const failed = rows.filter(row => row.complaints.length && !row.known).length;
   const known = rows.filter(row => row.complaints.length && row.known).length;
   const passed = rows.length - failed - known;
-  console.log(`\nℹ ${rows.length} faults tried, ${passed} survived${known ? `, ${known} known` : ''}, in ${((Date.now() - begun) / 1000).toFixed(0)} s`);
+  console.log(
+    `\nℹ ${rows.length} faults tried, ${passed} survived${known ? `, ${known} known` : ''}, in ${((Date.now() - begun) / 1000).toFixed(0)} s`,
+  );
   console.log(`${passed} passed, ${failed} failed, ${known} skipped`);
   return failed ? 1 : 0;
 }
@@ -39,7 +41,9 @@ function inProcess(name) {
   return new Promise(done => {
     const child = fork(fileURLToPath(import.meta.url), [name, ...words]);
     let rows = [failure(name, 'its process ended without a word')];
-    child.on('message', message => { rows = message; });
+    child.on('message', message => {
+      rows = message;
+    });
     child.on('exit', () => done(rows));
   });
 }
@@ -57,7 +61,7 @@ function table(rows) {
   const [first, second] = [width('fault', 64), width('got', 64)];
   let group;
   for (const row of rows) {
-    if (row.lane !== group) console.log(`\n${group = row.lane}`);
+    if (row.lane !== group) console.log(`\n${(group = row.lane)}`);
     const verdict = !row.complaints.length ? (row.known ? 'MENDED' : 'ok') : row.known ? 'known' : 'FAILED';
     const leaks = row.complaints.some(complaint => complaint.startsWith('leaks')) ? 'leaks' : 'leaks none';
     const time = process.env.TIMES ? ` · ${row.ms} ms` : '';

@@ -2,6 +2,7 @@
 // `x-fault` asks for. Told `{ every }` milliseconds between events; tells its ports.
 import http from 'node:http';
 import http2 from 'node:http2';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { framed, message } from './proto.mjs';
 
 const every = Number(process.argv[2]);
@@ -34,7 +35,8 @@ function answer(request, response) {
   response.on('error', () => {});
   request.on('end', () => {
     const { 'x-fault': fault, 'x-length': length, 'x-tools': tools, 'x-binary': binary } = request.headers;
-    const cut = () => (response.stream ? response.stream.close(http2.constants.NGHTTP2_INTERNAL_ERROR) : response.socket?.resetAndDestroy());
+    const cut = () =>
+      response.stream ? response.stream.close(http2.constants.NGHTTP2_INTERNAL_ERROR) : response.socket?.resetAndDestroy();
     if (fault === 'reset_early') return cut();
     if (fault === 'stall_early') return;
     if (fault === 'status') return void response.writeHead(500, { 'content-type': 'application/json' }).end('{"error":"out of order"}');
@@ -42,8 +44,11 @@ function answer(request, response) {
     const write = e => response.write(binary ? framed(message(e)) : `data: ${JSON.stringify(e)}\n\n`);
     const events = [...script(Number(length), tools === '1')];
     const middle = Math.floor(events.length / 2);
-    let n = 0, gone = false;
-    response.on('close', () => { gone = true; });
+    let n = 0,
+      gone = false;
+    response.on('close', () => {
+      gone = true;
+    });
     const next = () => {
       if (gone) return;
       if (n === middle && fault === 'reset') return cut();
@@ -58,9 +63,19 @@ function answer(request, response) {
   });
 }
 
-const one = http.createServer({ keepAliveTimeout: 3000 }, answer), two = http2.createServer({ settings: { maxConcurrentStreams: 10_000 } }, answer);
+const one = http.createServer({ keepAliveTimeout: 3000 }, answer),
+  two = http2.createServer({ settings: { maxConcurrentStreams: 10_000 } }, answer);
 for (const server of [one, two]) await new Promise(done => server.listen(0, '127.0.0.1', 4096, done));
-two.on('session', session => { session.on('error', () => {}); session.setTimeout(0); });
+two.on('session', session => {
+  session.on('error', () => {});
+  session.setTimeout(0);
+});
+// How late the agents themselves were at worst, in milliseconds: what the machine does is no fault of the gateway.
+const delay = monitorEventLoopDelay();
+delay.enable();
+process.on('message', () => process.send({ late: delay.max / 1e6 }));
 process.on('disconnect', () => process.exit());
-process.on('uncaughtException', error => { if (!['ECONNRESET', 'EPIPE', 'ERR_STREAM_WRITE_AFTER_END', 'ERR_HTTP2_INVALID_STREAM'].includes(error.code)) throw error; });
+process.on('uncaughtException', error => {
+  if (!['ECONNRESET', 'EPIPE', 'ERR_STREAM_WRITE_AFTER_END', 'ERR_HTTP2_INVALID_STREAM'].includes(error.code)) throw error;
+});
 process.send({ one: one.address().port, two: two.address().port });

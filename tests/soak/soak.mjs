@@ -7,7 +7,8 @@ import { sleep, until } from '../clients/lib/net.mjs';
 import { LIMIT } from './kinds.mjs';
 import { judge } from './verdict.mjs';
 
-const seconds = Number(process.argv[2]), runs = Number(process.argv[3]);
+const seconds = Number(process.argv[2]),
+  runs = Number(process.argv[3]);
 const EVERY = 500; // milliseconds between two events
 const CONFIG = `listen = "{listen}"
 [admin]
@@ -74,9 +75,17 @@ async function look(gateway, at) {
   const metrics = await gateway.metrics();
   const sum = name => metrics.filter(series => series.name === name).reduce((total, { value }) => total + value, 0);
   const outcomes = {};
-  for (const { name, labels, value } of metrics) if (name === 'tidegate_runs_total') outcomes[labels.outcome] = (outcomes[labels.outcome] ?? 0) + value;
-  return { at, memory: sum('process_resident_memory_bytes'), descriptors: sum('process_open_fds'), active: sum('tidegate_runs_active'), held: sum('tidegate_held_bytes'), outcomes,
-    reloads: sum('tidegate_config_reloads_total') };
+  for (const { name, labels, value } of metrics)
+    if (name === 'tidegate_runs_total') outcomes[labels.outcome] = (outcomes[labels.outcome] ?? 0) + value;
+  return {
+    at,
+    memory: sum('process_resident_memory_bytes'),
+    descriptors: sum('process_open_fds'),
+    active: sum('tidegate_runs_active'),
+    held: sum('tidegate_held_bytes'),
+    outcomes,
+    reloads: sum('tidegate_config_reloads_total'),
+  };
 }
 
 const agents = begin('agents.mjs', EVERY);
@@ -87,14 +96,23 @@ const gateway = await startGateway(CONFIG, ports);
 const before = await look(gateway, 0);
 const ramp = Math.min(20, seconds / 5);
 const clients = begin('clients.mjs', gateway.url, runs, ramp, 30);
-const over = new Promise(done => { clients.on('message', message => { if (message.over) done(message); }); clients.on('exit', () => done(undefined)); });
+const over = new Promise(done => {
+  clients.on('message', message => {
+    if (message.over) done(message);
+  });
+  clients.on('exit', () => done(undefined));
+});
 
-const begun = Date.now(), samples = [];
+const begun = Date.now(),
+  samples = [];
 let asked = 0;
 for (let n = 1; Date.now() - begun < seconds * 1000; n++) {
   await sleep(Math.max(0, begun + n * 1000 - Date.now()));
   samples.push(await look(gateway, (Date.now() - begun) / 1000));
-  if (reloading && n % 10 === 0) { gateway.signal('SIGHUP'); asked++; }
+  if (reloading && n % 10 === 0) {
+    gateway.signal('SIGHUP');
+    asked++;
+  }
   if (n % 10 === 0) {
     const { at, active, memory, descriptors } = samples.at(-1);
     console.log(`${at.toFixed(0).padStart(4)} s  ${active} runs, ${(memory / 2 ** 20).toFixed(0)} MiB, ${descriptors} descriptors`);
@@ -103,9 +121,14 @@ for (let n = 1; Date.now() - begun < seconds * 1000; n++) {
 clients.send('stop');
 const seen = await Promise.race([over, sleep(60_000)]);
 // Connections that agents have closed are let go in rounds.
-await until(75_000, async () => { const now = await look(gateway, 0); return now.active === 0 && now.held === 0 && now.descriptors <= before.descriptors + 10; });
+await until(75_000, async () => {
+  const now = await look(gateway, 0);
+  return now.active === 0 && now.held === 0 && now.descriptors <= before.descriptors + 10;
+});
 const after = await look(gateway, 0);
 const code = await gateway.stop();
+agents.send('how late?');
+const { late } = await told(agents);
 agents.kill();
 clients.kill();
-process.exit(judge({ runs, ramp, before, samples, after, seen, code, asked, reloading, log: gateway.log() }) ? 0 : 1);
+process.exit(judge({ runs, ramp, before, samples, after, seen, code, asked, reloading, late, log: gateway.log() }) ? 0 : 1);

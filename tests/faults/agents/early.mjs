@@ -22,9 +22,24 @@ async function half({ connect }, fault) {
 }
 
 const atHead = does => ({ at: 'head', does });
-const says = bytes => atHead(async c => { await c.write(bytes); await c.gone(3000); });
-const saysAndCloses = bytes => atHead(async c => { await c.write(bytes); await c.sleep(50); c.end(); await c.gone(3000); });
-const saysAndResets = bytes => atHead(async c => { await c.write(bytes); await c.sleep(150); c.reset(); });
+const says = bytes =>
+  atHead(async c => {
+    await c.write(bytes);
+    await c.gone(3000);
+  });
+const saysAndCloses = bytes =>
+  atHead(async c => {
+    await c.write(bytes);
+    await c.sleep(50);
+    c.end();
+    await c.gone(3000);
+  });
+const saysAndResets = bytes =>
+  atHead(async c => {
+    await c.write(bytes);
+    await c.sleep(150);
+    c.reset();
+  });
 
 const NO = 'HTTP/1.1 413 Too Large\r\ncontent-type: text/plain\r\ncontent-length: 3\r\n\r\nno!';
 const WHO = 'HTTP/1.1 401 Unauthorized\r\ncontent-type: text/plain\r\nconnection: close\r\ncontent-length: 4\r\n\r\nwho?';
@@ -39,10 +54,36 @@ export const early = ['whose body still comes', 'whose body never comes'].flatMa
     { name: `413 and a reset to a request ${when}`, agent: saysAndResets(NO), client, got: '413 text/plain', runs: ['agent_status', ''] },
     { name: `401 and a close to a request ${when}`, agent: saysAndCloses(WHO), client, got: '401 text/plain', runs: ['agent_status', ''] },
     { name: `a whole stream to a request ${when}`, agent: says(STREAM), client, got: '200, 5 events, RUN_FINISHED', runs: 'finished' },
-    { name: `a whole stream and a close to a request ${when}`, agent: saysAndCloses(STREAM), client, got: '200, 5 events, RUN_FINISHED', runs: 'finished' },
-    { name: `half a stream and a close to a request ${when}`, agent: saysAndCloses(HALF), client, got: '200, 2 events, RUN_ERROR UPSTREAM_TRUNCATED', runs: 'truncated' },
-    { name: `half a stream and a reset to a request ${when}`, agent: saysAndResets(HALF), client, got: '200, 2 events, RUN_ERROR UPSTREAM_TRUNCATED', runs: 'truncated' },
-    { name: `half a stream and silence to a request ${when}`, agent: atHead(async c => { await c.write(HALF); await c.gone(9000); }), client,
-      got: '200, 2 events, RUN_ERROR IDLE_TIMEOUT', runs: 'timeout_idle' },
+    {
+      name: `a whole stream and a close to a request ${when}`,
+      agent: saysAndCloses(STREAM),
+      client,
+      got: '200, 5 events, RUN_FINISHED',
+      runs: 'finished',
+    },
+    {
+      name: `half a stream and a close to a request ${when}`,
+      agent: saysAndCloses(HALF),
+      client,
+      got: '200, 2 events, RUN_ERROR UPSTREAM_TRUNCATED',
+      runs: 'truncated',
+    },
+    {
+      name: `half a stream and a reset to a request ${when}`,
+      agent: saysAndResets(HALF),
+      client,
+      got: '200, 2 events, RUN_ERROR UPSTREAM_TRUNCATED',
+      runs: 'truncated',
+    },
+    {
+      name: `half a stream and silence to a request ${when}`,
+      agent: atHead(async c => {
+        await c.write(HALF);
+        await c.gone(9000);
+      }),
+      client,
+      got: '200, 2 events, RUN_ERROR IDLE_TIMEOUT',
+      runs: 'timeout_idle',
+    },
   ];
 });

@@ -4,17 +4,19 @@ import { head } from '../lib/peer.mjs';
 
 const LIMIT = 77_000;
 /** Says this and then a byte of `more` every five seconds, until the gateway has had enough. */
-const waits = (first, more = '') => async ({ connect }) => {
-  const peer = await connect();
-  if (first) await peer.send(first);
-  for (let n = 0; !peer.how && n * 5000 < LIMIT; n++) {
-    await until(5000, async () => peer.how);
-    if (more[n] && !peer.how) await peer.send(more[n]);
-  }
-  const got = peer.bytes.toString('latin1').split('\r\n')[0];
-  peer.leave();
-  return peer.how ? [got, 'closed'].filter(Boolean).join(', ') : 'it may stay';
-};
+const waits =
+  (first, more = '') =>
+  async ({ connect }) => {
+    const peer = await connect();
+    if (first) await peer.send(first);
+    for (let n = 0; !peer.how && n * 5000 < LIMIT; n++) {
+      await until(5000, async () => peer.how);
+      if (more[n] && !peer.how) await peer.send(more[n]);
+    }
+    const got = peer.bytes.toString('latin1').split('\r\n')[0];
+    peer.leave();
+    return peer.how ? [got, 'closed'].filter(Boolean).join(', ') : 'it may stay';
+  };
 const closed = { got: /^(HTTP\/1.1 408 .*, )?closed$/, within: LIMIT, seen: 0 };
 
 export const patience = {

@@ -5,11 +5,16 @@ import { sleep, until } from '../../clients/lib/net.mjs';
 
 /** Starts one. `plays(script)` says what it does; a script is `{ at, does(connection, request) }` or that function alone. */
 export async function startAgent() {
-  const seen = [], odd = [], open = new Set();
+  const seen = [],
+    odd = [],
+    open = new Set();
   let script;
   const server = net.createServer({ allowHalfOpen: true }, socket => {
     const connection = new Connection(socket, open);
-    serve(connection, () => script, seen, odd).catch(error => { connection.failure = error; connection.reset(); });
+    serve(connection, () => script, seen, odd).catch(error => {
+      connection.failure = error;
+      connection.reset();
+    });
   });
   await new Promise(done => server.listen(0, '127.0.0.1', done));
   return {
@@ -19,10 +24,17 @@ export async function startAgent() {
     /** What was wrong with the framing of requests. */
     odd,
     open,
-    plays(next) { script = typeof next === 'function' ? { at: 'request', does: next } : next; },
+    plays(next) {
+      script = typeof next === 'function' ? { at: 'request', does: next } : next;
+    },
     /** Lets go of every connection. */
-    drop() { for (const connection of open) connection.reset(); },
-    close() { this.drop(); return new Promise(done => server.close(done)); },
+    drop() {
+      for (const connection of open) connection.reset();
+    },
+    close() {
+      this.drop();
+      return new Promise(done => server.close(done));
+    },
   };
 }
 
@@ -34,14 +46,23 @@ export class Connection {
     this.ended = false;
     open.add(this);
     socket.setNoDelay(true);
-    socket.on('data', data => { this.bytes = Buffer.concat([this.bytes, data]); });
-    socket.on('end', () => { this.ended = true; });
+    socket.on('data', data => {
+      this.bytes = Buffer.concat([this.bytes, data]);
+    });
+    socket.on('end', () => {
+      this.ended = true;
+    });
     socket.on('error', () => {});
     socket.setMaxListeners(0);
-    socket.once('close', () => { this.isClosed = true; open.delete(this); });
+    socket.once('close', () => {
+      this.isClosed = true;
+      open.delete(this);
+    });
   }
 
-  get isGone() { return this.ended || this.isClosed === true; }
+  get isGone() {
+    return this.ended || this.isClosed === true;
+  }
 
   /** Writes and waits until the system has taken it; false where the gateway is gone. */
   write(bytes) {
@@ -49,7 +70,10 @@ export class Connection {
     return new Promise(done => {
       const gone = () => done(false);
       this.socket.once('close', gone);
-      this.socket.write(bytes, error => { this.socket.off('close', gone); done(!error); });
+      this.socket.write(bytes, error => {
+        this.socket.off('close', gone);
+        done(!error);
+      });
     });
   }
 
@@ -65,21 +89,33 @@ export class Connection {
   }
 
   /** Events, each a chunk. */
-  async events(...events) { for (const event of events) await this.chunk(frame(event)); }
+  async events(...events) {
+    for (const event of events) await this.chunk(frame(event));
+  }
 
-  last() { return this.write('0\r\n\r\n'); }
+  last() {
+    return this.write('0\r\n\r\n');
+  }
 
   /** Writes this over and over until the gateway has had enough; at most for `ms`. */
   async pours(bytes, ms = 8000) {
     const end = Date.now() + ms;
-    while (!this.isGone && Date.now() < end && await this.write(bytes)) await new Promise(setImmediate);
+    while (!this.isGone && Date.now() < end && (await this.write(bytes))) await new Promise(setImmediate);
   }
 
-  reset() { if (!this.isClosed) this.socket.resetAndDestroy(); }
-  end(bytes) { this.socket.end(bytes); }
+  reset() {
+    if (!this.isClosed) this.socket.resetAndDestroy();
+  }
+  end(bytes) {
+    this.socket.end(bytes);
+  }
   /** Until the gateway has let go, or not within `ms`. */
-  gone(ms = 10_000) { return until(ms, async () => this.isGone); }
-  sleep(ms) { return sleep(ms); }
+  gone(ms = 10_000) {
+    return until(ms, async () => this.isGone);
+  }
+  sleep(ms) {
+    return sleep(ms);
+  }
 }
 
 async function serve(connection, script, seen, odd) {
@@ -93,7 +129,10 @@ async function serve(connection, script, seen, odd) {
     seen.push(request);
     const { at: when, does } = script();
     if (when === 'head') return does(connection, request);
-    if (!await readBody(connection, request, odd)) { request.cut = true; return connection.end(); }
+    if (!(await readBody(connection, request, odd))) {
+      request.cut = true;
+      return connection.end();
+    }
     await does(connection, request);
     if (connection.isGone || connection.socket.writableEnded) return connection.end();
   }
@@ -110,7 +149,8 @@ function readHead(bytes, odd) {
   const all = name => headers.filter(([n]) => n === name).map(([, value]) => value);
   if (version !== 'HTTP/1.1') odd.push(`version ${version}`);
   if (all('host').length !== 1) odd.push(`${all('host').length} hosts`);
-  const lengths = all('content-length'), codings = all('transfer-encoding');
+  const lengths = all('content-length'),
+    codings = all('transfer-encoding');
   if (lengths.length + codings.length > 1) odd.push(`framing ${lengths} ${codings}`);
   if (codings.length && codings[0] !== 'chunked') odd.push(`coding ${codings}`);
   return { method, target, headers, all, header: name => all(name)[0], lengths, chunked: codings.length > 0, body: Buffer.alloc(0) };
@@ -138,7 +178,10 @@ async function readBody(connection, request, odd) {
     if (size === undefined) return false;
     if (!/^[0-9A-Fa-f]+$/.test(size)) odd.push(`chunk size ${size}`);
     const length = parseInt(size, 16);
-    if (length === 0) { request.body = Buffer.concat(parts); break; }
+    if (length === 0) {
+      request.body = Buffer.concat(parts);
+      break;
+    }
     const part = await take(length);
     if (part === undefined) return false;
     parts.push(part);
@@ -164,5 +207,7 @@ export const END = { type: 'TEXT_MESSAGE_END', messageId: 'm' };
 /** What an agent in good health does: a whole run that says which request it answers. */
 export async function healthy(connection, request) {
   const events = [STARTED, START, delta(`for ${request.target}`), END, FINISHED].map(frame).join('');
-  connection.end(`HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\ncontent-length: ${events.length}\r\n\r\n${events}`);
+  connection.end(
+    `HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\ncontent-length: ${events.length}\r\n\r\n${events}`,
+  );
 }

@@ -9,9 +9,14 @@ export function readAnswers(bytes, isClosed, method = 'POST') {
   const answers = [];
   for (let rest = bytes; rest.length;) {
     const at = rest.indexOf('\r\n\r\n');
-    if (at < 0) { answers.push({ broken: rest, ended: false }); break; }
+    if (at < 0) {
+      answers.push({ broken: rest, ended: false });
+      break;
+    }
     const [start, ...lines] = rest.subarray(0, at).toString('latin1').split('\r\n');
-    const headers = Object.fromEntries(lines.map(line => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]));
+    const headers = Object.fromEntries(
+      lines.map(line => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]),
+    );
     const status = Number(/^HTTP\/1\.[01] (\d{3})/.exec(start)?.[1]);
     const body = readBody(rest.subarray(at + 4), status, headers, isClosed, method);
     rest = body.rest;
@@ -54,7 +59,11 @@ export function describe(answer) {
   const end = answer.ended ? '' : ', NOT ENDED';
   if (type === 'application/problem+json') {
     let code = 'UNREADABLE PROBLEM';
-    try { code = JSON.parse(answer.body).code; } catch { /* said by the code */ }
+    try {
+      code = JSON.parse(answer.body).code;
+    } catch {
+      /* said by the code */
+    }
     return `${answer.status} ${code}${end}`;
   }
   if (type === 'text/event-stream' && answer.status === 200) return `200, ${stream(payloads(answer.body, { loose: true }))}${end}`;

@@ -3,19 +3,52 @@ import net from 'node:net';
 import { until } from '../../clients/lib/net.mjs';
 
 export const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
-export const DATA = 0, HEADERS = 1, PRIORITY = 2, RST_STREAM = 3, SETTINGS = 4, PUSH_PROMISE = 5, PING = 6, GOAWAY = 7, WINDOW_UPDATE = 8, CONTINUATION = 9;
-export const END_STREAM = 1, ACK = 1, END_HEADERS = 4;
-const CODES = ['NO_ERROR', 'PROTOCOL_ERROR', 'INTERNAL_ERROR', 'FLOW_CONTROL_ERROR', 'SETTINGS_TIMEOUT', 'STREAM_CLOSED', 'FRAME_SIZE_ERROR', 'REFUSED_STREAM',
-  'CANCEL', 'COMPRESSION_ERROR', 'CONNECT_ERROR', 'ENHANCE_YOUR_CALM', 'INADEQUATE_SECURITY', 'HTTP_1_1_REQUIRED'];
+export const DATA = 0,
+  HEADERS = 1,
+  PRIORITY = 2,
+  RST_STREAM = 3,
+  SETTINGS = 4,
+  PUSH_PROMISE = 5,
+  PING = 6,
+  GOAWAY = 7,
+  WINDOW_UPDATE = 8,
+  CONTINUATION = 9;
+export const END_STREAM = 1,
+  ACK = 1,
+  END_HEADERS = 4;
+const CODES = [
+  'NO_ERROR',
+  'PROTOCOL_ERROR',
+  'INTERNAL_ERROR',
+  'FLOW_CONTROL_ERROR',
+  'SETTINGS_TIMEOUT',
+  'STREAM_CLOSED',
+  'FRAME_SIZE_ERROR',
+  'REFUSED_STREAM',
+  'CANCEL',
+  'COMPRESSION_ERROR',
+  'CONNECT_ERROR',
+  'ENHANCE_YOUR_CALM',
+  'INADEQUATE_SECURITY',
+  'HTTP_1_1_REQUIRED',
+];
 export const code = name => number(CODES.indexOf(name));
 export const nameOf = n => CODES[n] ?? `code ${n}`;
 
 /** A number in four bytes. */
-export const number = n => { const bytes = Buffer.alloc(4); bytes.writeUInt32BE(n); return bytes; };
+export const number = n => {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32BE(n);
+  return bytes;
+};
 
 export function frameOf(type, flags, stream, payload = Buffer.alloc(0)) {
   const bytes = Buffer.from(payload);
-  return Buffer.concat([Buffer.from([bytes.length >> 16, bytes.length >> 8 & 255, bytes.length & 255, type, flags]), number(stream), bytes]);
+  return Buffer.concat([
+    Buffer.from([bytes.length >> 16, (bytes.length >> 8) & 255, bytes.length & 255, type, flags]),
+    number(stream),
+    bytes,
+  ]);
 }
 
 /** A setting: 3 is MAX_CONCURRENT_STREAMS, 4 is INITIAL_WINDOW_SIZE. */
@@ -28,7 +61,7 @@ function string(text) {
   if (bytes.length < 127) return Buffer.concat([Buffer.from([bytes.length]), bytes]);
   const length = [127];
   let rest = bytes.length - 127;
-  for (; rest >= 128; rest >>= 7) length.push(rest & 127 | 128);
+  for (; rest >= 128; rest >>= 7) length.push((rest & 127) | 128);
   return Buffer.concat([Buffer.from([...length, rest]), bytes]);
 }
 
@@ -44,7 +77,13 @@ export function statusOf(block) {
   let digits = '';
   for (let b = 0; digits.length < 3;) {
     const short = parseInt(bits.slice(b, b + 5), 2);
-    if (short <= 2) { digits += short; b += 5; } else { digits += parseInt(bits.slice(b, b + 6), 2) - 22; b += 6; }
+    if (short <= 2) {
+      digits += short;
+      b += 5;
+    } else {
+      digits += parseInt(bits.slice(b, b + 6), 2) - 22;
+      b += 6;
+    }
   }
   return Number(digits);
 }
@@ -55,12 +94,21 @@ export class Wire {
     Object.assign(this, { socket, rest: Buffer.alloc(0), skip, takes, acks, frames: [] });
     socket.setNoDelay(true);
     socket.on('data', data => this.feed(data));
-    socket.on('error', () => { this.how ??= 'reset'; });
-    socket.on('end', () => { this.how ??= 'closed'; socket.end(); });
-    socket.on('close', () => { this.how ??= 'closed'; });
+    socket.on('error', () => {
+      this.how ??= 'reset';
+    });
+    socket.on('end', () => {
+      this.how ??= 'closed';
+      socket.end();
+    });
+    socket.on('close', () => {
+      this.how ??= 'closed';
+    });
   }
 
-  get isGone() { return this.how !== undefined; }
+  get isGone() {
+    return this.how !== undefined;
+  }
 
   feed(data) {
     this.rest = Buffer.concat([this.rest, data]);
@@ -72,7 +120,12 @@ export class Wire {
     while (this.rest.length >= 9) {
       const length = this.rest.readUIntBE(0, 3);
       if (this.rest.length < 9 + length) return;
-      const frame = { type: this.rest[3], flags: this.rest[4], stream: this.rest.readUInt32BE(5) & 0x7fffffff, payload: this.rest.subarray(9, 9 + length) };
+      const frame = {
+        type: this.rest[3],
+        flags: this.rest[4],
+        stream: this.rest.readUInt32BE(5) & 0x7fffffff,
+        payload: this.rest.subarray(9, 9 + length),
+      };
       this.rest = this.rest.subarray(9 + length);
       this.frames.push(frame);
       if (frame.type === SETTINGS && !(frame.flags & ACK) && this.acks) this.send(frameOf(SETTINGS, ACK, 0));
@@ -87,24 +140,36 @@ export class Wire {
     return new Promise(done => {
       const gone = () => done(false);
       this.socket.once('close', gone);
-      this.socket.write(Buffer.concat(frames), error => { this.socket.off('close', gone); done(!error); });
+      this.socket.write(Buffer.concat(frames), error => {
+        this.socket.off('close', gone);
+        done(!error);
+      });
     });
   }
 
   async pours(frame, ms = 5000) {
     const end = Date.now() + ms;
-    while (!this.isGone && Date.now() < end && await this.send(frame)) await new Promise(setImmediate);
+    while (!this.isGone && Date.now() < end && (await this.send(frame))) await new Promise(setImmediate);
   }
 
-  gone(ms = 9000) { return until(ms, async () => this.isGone); }
-  reset() { this.socket.resetAndDestroy(); }
-  close() { this.socket.destroy(); }
+  gone(ms = 9000) {
+    return until(ms, async () => this.isGone);
+  }
+  reset() {
+    this.socket.resetAndDestroy();
+  }
+  close() {
+    this.socket.destroy();
+  }
 }
 
 /** Connects to a gateway. */
 export function dial(port, how) {
   return new Promise((done, fail) => {
-    const socket = net.connect({ port, host: '127.0.0.1', allowHalfOpen: true }, () => { socket.setMaxListeners(0); done(new Wire(socket, how)); });
+    const socket = net.connect({ port, host: '127.0.0.1', allowHalfOpen: true }, () => {
+      socket.setMaxListeners(0);
+      done(new Wire(socket, how));
+    });
     socket.once('error', fail);
   });
 }

@@ -75,7 +75,7 @@ const VALUES = { wait: '1500ms', run: '5s', http: '"auto"', encoding: 'auto' };
  */
 export async function lane(name, faults, { values = {}, agent: startThis = startAgent, well = healthy } = {}) {
   const agent = await startThis();
-  const gateway = await startGateway(CONFIG, { ...VALUES, ...values, agent: agent.port, closed: await closedPort() });
+  const gateway = await started({ ...VALUES, ...values, agent: agent.port });
   const port = Number(new URL(gateway.url).port);
   const rows = [];
   const context = { agent, gateway, port, connect: () => connect(port) };
@@ -86,15 +86,29 @@ export async function lane(name, faults, { values = {}, agent: startThis = start
       if (complaint) throw new Error(`the gateway does not work before any fault: ${complaint}`);
     }
     let base = await figures(gateway);
-    await until(3000, async () => { const next = await figures(gateway); const same = next.fds === base.fds; base = next; return same; });
+    await until(3000, async () => {
+      const next = await figures(gateway);
+      const same = next.fds === base.fds;
+      base = next;
+      return same;
+    });
     for (const fault of faults) {
       if (process.env.WATCH) console.error(`${((Date.now() - start) / 1000).toFixed(1)} s ${name}: ${fault.name}`);
-      rows.push(await attempt(fault, { ...context, base: base.fds, well }).catch(error => ({ fault: fault.name, got: '', counted: '', complaints: [`${error.stack}`] })));
+      rows.push(
+        await attempt(fault, { ...context, base: base.fds, well }).catch(error => ({
+          fault: fault.name,
+          got: '',
+          counted: '',
+          complaints: [`${error.stack}`],
+        })),
+      );
     }
   } finally {
     const code = await gateway.stop();
-    if (code !== 0) rows.push({ fault: `${name}: the gateway stops`, got: `exit ${code}`, counted: '', complaints: ['it does not stop as it should'] });
-    if (gateway.log().includes('panicked')) rows.push({ fault: `${name}: the gateway's log`, got: '', counted: '', complaints: [/.*panicked.*\n?.*/.exec(gateway.log())[0]] });
+    if (code !== 0)
+      rows.push({ fault: `${name}: the gateway stops`, got: `exit ${code}`, counted: '', complaints: ['it does not stop as it should'] });
+    if (gateway.log().includes('panicked'))
+      rows.push({ fault: `${name}: the gateway's log`, got: '', counted: '', complaints: [/.*panicked.*\n?.*/.exec(gateway.log())[0]] });
     if (process.env.KEEP_LOGS) fs.writeFileSync(`${process.env.KEEP_LOGS}/${name}.log`, gateway.log());
     await agent.close();
   }
@@ -108,7 +122,10 @@ async function attempt(fault, context) {
   agent.seen.length = 0;
   agent.odd.length = 0;
   agent.plays(fault.agent ?? well);
-  if (fault.fresh) { for (const connection of agent.open) connection.reset(); await sleep(200); } // it begins with a new connection
+  if (fault.fresh) {
+    for (const connection of agent.open) connection.reset();
+    await sleep(200);
+  } // it begins with a new connection
 
   const begun = Date.now();
   const client = fault.client ?? askAndRead;
@@ -127,13 +144,17 @@ async function attempt(fault, context) {
   // And the next run is as good as any, at once.
   agent.plays(well);
   agent.drop();
-  if (fault.cut) { for (const connection of agent.open) connection.reset(); await sleep(200); }
+  if (fault.cut) {
+    for (const connection of agent.open) connection.reset();
+    await sleep(200);
+  }
   const next = await healthyRun(context, rowNumber++);
   if (next) complaints.push(`the next run: ${next}`);
-  const after = await until(settled ? 5000 : 100, async () => {
-    const now = await figures(gateway);
-    return now.fds <= base && now.active === 0 && now.held === 0 && now;
-  }) || await figures(gateway);
+  const after =
+    (await until(settled ? 5000 : 100, async () => {
+      const now = await figures(gateway);
+      return now.fds <= base && now.active === 0 && now.held === 0 && now;
+    })) || (await figures(gateway));
 
   const runs = { ...difference(after.runs, before.runs) };
   runs.finished = (runs.finished ?? 0) - 1; // that next run
@@ -184,8 +205,15 @@ async function figures(gateway) {
 }
 
 const difference = (after, before) =>
-  Object.fromEntries(Object.entries(after).map(([key, value]) => [key, value - (before[key] ?? 0)]).filter(([, n]) => n !== 0));
-const words = counts => Object.entries(counts).map(([key, n]) => (n === 1 ? key : `${n} ${key}`)).join(', ');
+  Object.fromEntries(
+    Object.entries(after)
+      .map(([key, value]) => [key, value - (before[key] ?? 0)])
+      .filter(([, n]) => n !== 0),
+  );
+const words = counts =>
+  Object.entries(counts)
+    .map(([key, n]) => (n === 1 ? key : `${n} ${key}`))
+    .join(', ');
 const say = wanted => (wanted === undefined ? 'none' : typeof wanted === 'function' ? String(wanted) : JSON.stringify(wanted));
 const counted = (after, before, wanted) => fitsCounts(difference(after, before), wanted);
 
@@ -209,6 +237,16 @@ function judgeSeen(wanted, agent) {
   }
   const complaint = wanted(agent.seen);
   return complaint ? [...odd, `the agent saw ${complaint}`] : odd;
+}
+
+/** A gateway; a port that another lane has taken meanwhile is no failure. */
+async function started(values, tries = 5) {
+  try {
+    return await startGateway(CONFIG, { ...values, closed: await closedPort() });
+  } catch (error) {
+    if (tries === 1 || !/Address already in use/.test(error.message)) throw error;
+    return started(values, tries - 1);
+  }
 }
 
 async function closedPort() {

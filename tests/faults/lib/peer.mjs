@@ -9,7 +9,10 @@ const LAST = Buffer.from('0\r\n\r\n');
 export async function connect(port) {
   const socket = net.connect({ port, host: '127.0.0.1', allowHalfOpen: true });
   const peer = new Peer(socket);
-  await new Promise((done, fail) => { socket.once('connect', done); socket.once('error', fail); });
+  await new Promise((done, fail) => {
+    socket.once('connect', done);
+    socket.once('error', fail);
+  });
   return peer;
 }
 
@@ -20,10 +23,20 @@ export class Peer {
     this.length = 0;
     this.how = undefined; // closed | reset, once it is
     socket.setNoDelay(true);
-    socket.on('data', data => { this.parts.push(data); this.length += data.length; });
-    socket.on('end', () => { this.how ??= 'closed'; socket.end(); });
-    socket.on('error', () => { this.how ??= 'reset'; });
-    socket.on('close', () => { this.how ??= 'closed'; });
+    socket.on('data', data => {
+      this.parts.push(data);
+      this.length += data.length;
+    });
+    socket.on('end', () => {
+      this.how ??= 'closed';
+      socket.end();
+    });
+    socket.on('error', () => {
+      this.how ??= 'reset';
+    });
+    socket.on('close', () => {
+      this.how ??= 'closed';
+    });
   }
 
   get bytes() {
@@ -37,11 +50,18 @@ export class Peer {
   }
 
   /** Whether this text came within `ms`. */
-  has(text, ms = 8000) { return until(ms, async () => this.bytes.includes(text) || (this.how && 'closed')).then(got => got === true); }
+  has(text, ms = 8000) {
+    return until(ms, async () => this.bytes.includes(text) || (this.how && 'closed')).then(got => got === true);
+  }
 
   /** From now on keeps no more than the end of what comes; gives how that ends, once it does. */
   async lastWords(ms = 9000) {
-    const trim = () => { if (this.length > 1 << 20) { this.parts = [this.bytes.subarray(-2000)]; this.length = 2000; } };
+    const trim = () => {
+      if (this.length > 1 << 20) {
+        this.parts = [this.bytes.subarray(-2000)];
+        this.length = 2000;
+      }
+    };
     this.socket.on('data', trim);
     const ended = await until(ms, async () => this.how ?? (this.parts.at(-1)?.subarray(-5).equals(LAST) && 'ended'));
     const codes = [...this.bytes.toString('latin1').matchAll(/"code":"(\w+)"/g)].map(m => m[1]);
@@ -50,11 +70,14 @@ export class Peer {
   }
 
   /** Until the gateway has closed, or not within `ms`. */
-  closed(ms = 8000) { return until(ms, async () => this.how); }
+  closed(ms = 8000) {
+    return until(ms, async () => this.how);
+  }
 
   /** `n` answers in words, or fewer where the gateway closed or took longer than `ms`; then leaves. */
   async answers(n = 1, ms = 12_000, method = 'POST') {
-    let length = -1, list = [];
+    let length = -1,
+      list = [];
     await until(ms, async () => {
       if (this.length === length && !this.how) return false;
       length = this.length;
@@ -71,8 +94,12 @@ export class Peer {
     return words.join(' + ');
   }
 
-  leave() { this.socket.destroy(); }
-  reset() { this.socket.resetAndDestroy(); }
+  leave() {
+    this.socket.destroy();
+  }
+  reset() {
+    this.socket.resetAndDestroy();
+  }
 }
 
 export const INPUT = '{"threadId":"t","runId":"r","messages":[],"state":{},"tools":[],"context":[],"forwardedProps":{}}';
@@ -83,7 +110,8 @@ export const longInput = length => INPUT.replace('"state":{}', `"state":{"x":"${
 const HEAD = 'host: gate\r\ncontent-type: application/json\r\naccept: text/event-stream\r\n';
 
 /** The head of a request for a run. */
-export const head = ({ path = '/', more = '', length = INPUT.length } = {}) => `POST ${path} HTTP/1.1\r\n${HEAD}${more}content-length: ${length}\r\n\r\n`;
+export const head = ({ path = '/', more = '', length = INPUT.length } = {}) =>
+  `POST ${path} HTTP/1.1\r\n${HEAD}${more}content-length: ${length}\r\n\r\n`;
 
 /** A request for a run. */
 export const post = ({ body = INPUT, ...rest } = {}) => `${head({ ...rest, length: Buffer.byteLength(body) })}${body}`;
