@@ -175,7 +175,7 @@ export const leaving = [
     },
     got: ['200, 5 events, RUN_FINISHED', 'closed'],
     runs: ['finished', 'client_gone'],
-    known: 'it is closed without an answer, and nothing is counted',
+    known: 'it is closed without an answer, and at times nothing is counted',
   },
 ];
 

@@ -2,7 +2,7 @@
 // the client got, what was counted, that nothing stays open or held, and that the next run is as good as any.
 import fs from 'node:fs';
 import { startGateway } from '../../clients/lib/gateway.mjs';
-import { sleep, until } from '../../clients/lib/net.mjs';
+import { freePort, sleep, until } from '../../clients/lib/net.mjs';
 import { healthy, startAgent } from './agent.mjs';
 import { connect, post } from './peer.mjs';
 
@@ -242,14 +242,9 @@ function judgeSeen(wanted, agent) {
 /** A gateway; a port that another lane has taken meanwhile is no failure. */
 async function started(values, tries = 5) {
   try {
-    return await startGateway(CONFIG, { ...values, closed: await closedPort() });
+    return await startGateway(CONFIG, { ...values, closed: await freePort() });
   } catch (error) {
     if (tries === 1 || !/Address already in use/.test(error.message)) throw error;
     return started(values, tries - 1);
   }
-}
-
-async function closedPort() {
-  const { freePort } = await import('../../clients/lib/net.mjs');
-  return freePort();
 }
