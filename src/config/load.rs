@@ -1,9 +1,9 @@
 //! A file, the environment and flags come in, one checked [`Config`] or every problem with them goes out.
 
 use std::{
+    cell::RefCell,
     collections::BTreeMap,
     ffi::OsString,
-    fs,
     path::{Path, PathBuf},
 };
 
@@ -11,7 +11,7 @@ use figment::Figment;
 use serde_json::{Map, Value};
 
 use super::{
-    Config, Errors, check,
+    Config, Errors, Files, check,
     layer::{Layer, variables},
     problem::{Found, KeyPath, Place, Problem},
     secret::Secrets,
@@ -52,24 +52,36 @@ impl Sources {
 impl Config {
     /// Loads and checks a configuration. On failure nothing has happened but reading.
     pub fn load(sources: &Sources) -> Result<Self, Errors> {
+        Self::load_from(sources, &RefCell::default())
+    }
+
+    /// The same, and what the files said that were read for it, whatever came of it.
+    pub fn load_noting(sources: &Sources) -> (Result<Self, Errors>, Files) {
+        let files = RefCell::default();
+        let loaded = Self::load_from(sources, &files);
+        (loaded, files.into_inner())
+    }
+
+    fn load_from(sources: &Sources, files: &RefCell<Files>) -> Result<Self, Errors> {
         let Some(path) = &sources.file else {
-            return assemble(Layer::empty(), sources, Path::new(""));
+            return assemble(Layer::empty(), sources, Path::new(""), files);
         };
         let name = path.display().to_string();
         let fail = |what| Errors::from(Problem { place: Place::File(name.clone()), key: String::new(), what });
-        let bytes = fs::read(path).map_err(|error| fail(format!("cannot be read: {error}")))?;
+        let bytes =
+            files.borrow_mut().read(path, u64::MAX).map_err(|error| fail(format!("cannot be read: {error}")))?;
         let text = String::from_utf8(bytes).map_err(|_| fail("not UTF-8; save it as UTF-8 text".into()))?;
         let folder = path.parent().unwrap_or(Path::new(""));
-        assemble(Layer::file(&text, &name)?, sources, folder)
+        assemble(Layer::file(&text, &name)?, sources, folder, files)
     }
 
     /// Reads a configuration from the text of a TOML file alone, without any environment.
     pub fn from_toml(text: &str) -> Result<Self, Errors> {
-        assemble(Layer::file(text, "tidegate.toml")?, &Sources::default(), Path::new(""))
+        assemble(Layer::file(text, "tidegate.toml")?, &Sources::default(), Path::new(""), &RefCell::default())
     }
 }
 
-fn assemble(file: Layer, sources: &Sources, folder: &Path) -> Result<Config, Errors> {
+fn assemble(file: Layer, sources: &Sources, folder: &Path, files: &RefCell<Files>) -> Result<Config, Errors> {
     let (environment, unread) = variables(&sources.environment, &file.value);
     let flags = flags(&sources.flags);
     let mut places = file.places.clone();
@@ -85,7 +97,7 @@ fn assemble(file: Layer, sources: &Sources, folder: &Path) -> Result<Config, Err
         what: error.to_string(),
     })?;
     let removed = shape::check(&mut merged, &mut found);
-    let secrets = Secrets { environment: &sources.environment, folder: folder.to_owned() };
+    let secrets = Secrets { environment: &sources.environment, folder: folder.to_owned(), files };
     let config = check::config(merged, &removed, &secrets, &mut found);
     found.finish()?;
     config

@@ -5,6 +5,7 @@
 
 mod access;
 mod check;
+mod files;
 mod layer;
 mod load;
 mod pem;
@@ -26,6 +27,7 @@ use ipnet::IpNet;
 use crate::agui::Version;
 
 pub use access::{Algorithm, ApiKey, Auth, Budget, By, Cors, Jwt, KeySet, Rate};
+pub use files::Files;
 pub use load::{Flags, Sources};
 pub use pem::{Identity, Pem, PemProblem, TlsFile, TlsFiles, TlsParts, cryptography};
 pub use policy::{ArgumentRule, OnDenied, RawEvent, RawEvents, Redaction, ResultRule, SlowClient, Throttle, Tools};
@@ -35,7 +37,7 @@ pub use schema::schema;
 pub use show::Shown;
 
 /// The whole checked configuration of one process.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
     /// The addresses that clients connect to; never empty.
     pub listen: Vec<SocketAddr>,
@@ -64,7 +66,7 @@ pub struct Config {
 }
 
 /// `[admin]`: the operator's listener.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Admin {
     /// Where `/metrics`, `/livez`, `/readyz` and `/config` are served; `None`: nowhere. Default: `127.0.0.1:9090`.
     pub listen: Option<SocketAddr>,
@@ -73,14 +75,14 @@ pub struct Admin {
 }
 
 /// `[drain]`: the end of the process.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Drain {
     /// From SIGTERM until the runs left get `RUN_ERROR` `GATEWAY_SHUTDOWN`. Default: 30 s.
     pub deadline: Duration,
 }
 
 /// `[log]`: the process's own log, on standard error.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Log {
     /// Default: pretty on a terminal, else JSON.
     pub format: LogFormat,
@@ -98,7 +100,7 @@ pub enum LogFormat {
 }
 
 /// `[agents.NAME]`: what answers, at one or more urls.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Agent {
     /// The label in metrics and logs.
     pub name: String,
@@ -182,7 +184,7 @@ pub enum AgentHttp {
 }
 
 /// The limits of an agent's time; `None` is `"off"`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Timeouts {
     /// From the first packet until the connection stands. Default: 3 s.
     pub connect: Duration,
@@ -197,7 +199,7 @@ pub struct Timeouts {
 }
 
 /// What is changed in a request's headers before the agent sees them: `remove` first, then `set`.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HeaderRules {
     /// Headers that replace any of the same name. Values that came from a secret are marked sensitive.
     pub set: Vec<(HeaderName, HeaderValue)>,
@@ -206,7 +208,7 @@ pub struct HeaderRules {
 }
 
 /// One `[[routes]]` with `[defaults]` merged in.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Route {
     /// The label in metrics and logs. Default: the path.
     pub name: String,
@@ -297,7 +299,7 @@ pub enum Unrepresentable {
 }
 
 /// `limits`: sizes in bytes, numbers and rates; `None`: no limit.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// The body of a request. Default: 32 MiB.
     pub body: u64,
@@ -316,7 +318,7 @@ pub struct Limits {
 }
 
 /// `select`: what is left out of a stream.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Select {
     /// Names of event types, known or not. Never one that begins or ends a run.
     pub drop: Vec<String>,
@@ -374,7 +376,7 @@ pub enum Escape {
 }
 
 /// `on_error`: what a client sees of an agent's faults.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OnError {
     /// A stream that ends without a terminal event. Default: [`Fault::RunError`].
     pub truncated: Fault,

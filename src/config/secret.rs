@@ -1,14 +1,13 @@
 //! Where a secret is comes in, what it holds goes out. What it holds is in no error.
 
 use std::{
+    cell::RefCell,
     collections::BTreeMap,
     ffi::OsString,
-    fs::File,
-    io::Read,
     path::{Path, PathBuf},
 };
 
-use super::written::Secret;
+use super::{files::Files, written::Secret};
 
 /// More than any token or certificate needs.
 const LONGEST: u64 = 64 * 1024;
@@ -19,6 +18,8 @@ pub(super) struct Secrets<'a> {
     pub(super) environment: &'a BTreeMap<String, OsString>,
     /// The folder in which relative paths begin.
     pub(super) folder: PathBuf,
+    /// Where it is noted which files are read.
+    pub(super) files: &'a RefCell<Files>,
 }
 
 impl Secrets<'_> {
@@ -45,9 +46,8 @@ impl Secrets<'_> {
     fn file(&self, name: &str) -> Result<Vec<u8>, String> {
         let path = self.folder.join(Path::new(name));
         let shown = path.display();
-        let mut bytes = Vec::new();
-        let read = File::open(&path).and_then(|file| file.take(LONGEST + 1).read_to_end(&mut bytes));
-        read.map_err(|error| format!("the file `{shown}` cannot be read: {error}"))?;
+        let read = self.files.borrow_mut().read(&path, LONGEST + 1);
+        let mut bytes = read.map_err(|error| format!("the file `{shown}` cannot be read: {error}"))?;
         if u64::try_from(bytes.len()).is_ok_and(|length| length > LONGEST) {
             return Err(format!("the file `{shown}` is larger than 64 KiB, which no secret is"));
         }
