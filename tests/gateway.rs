@@ -41,6 +41,8 @@ mod http2;
 mod limits;
 #[path = "gateway/relaying.rs"]
 mod relaying;
+#[path = "gateway/reload.rs"]
+mod reload;
 #[path = "gateway/routing.rs"]
 mod routing;
 #[path = "gateway/runs.rs"]

@@ -2,7 +2,10 @@
 
 use std::{
     fmt,
-    sync::atomic::{AtomicU8, Ordering::Relaxed},
+    sync::{
+        PoisonError, RwLock,
+        atomic::{AtomicU8, Ordering::Relaxed},
+    },
 };
 
 use http::HeaderMap;
@@ -28,29 +31,33 @@ pub enum Readiness {
 pub struct AdminState {
     metrics: Metrics,
     readiness: AtomicU8,
-    config: Box<dyn Fn() -> String + Send + Sync>,
+    used: RwLock<Used>,
+}
+
+/// What a configuration says of these pages.
+struct Used {
+    /// All of it, as it is shown.
+    config: String,
     keys: Keys,
 }
 
 impl AdminState {
-    /// A gateway that is starting. `config` gives the configuration in use as JSON, with every secret hidden (I9).
-    pub fn new(metrics: Metrics, config: impl Fn() -> String + Send + Sync + 'static) -> Self {
-        Self {
-            metrics,
-            readiness: AtomicU8::new(Readiness::Starting as u8),
-            config: Box::new(config),
-            keys: Keys::new(&[]),
-        }
+    /// A gateway that is starting. `config` is the configuration in use as JSON, with every secret hidden (I9). One of
+    /// these keys has to be shown for every page but those about health; without any, none.
+    pub fn new(metrics: Metrics, config: String, keys: Keys) -> Self {
+        let used = RwLock::new(Used { config, keys });
+        Self { metrics, readiness: AtomicU8::new(Readiness::Starting as u8), used }
     }
 
-    /// Has one of these keys shown for every page but those about health; without any, none.
-    pub fn guarded(self, keys: Keys) -> Self {
-        Self { keys, ..self }
+    /// Another configuration is in use from now on, with these keys.
+    pub fn changed(&self, config: String, keys: Keys) {
+        *self.used.write().unwrap_or_else(PoisonError::into_inner) = Used { config, keys };
     }
 
     /// Whether a request with these headers may read all pages.
     pub(super) fn lets_in(&self, headers: &HeaderMap) -> bool {
-        self.keys.is_empty() || shows_one(headers, &self.keys)
+        let used = self.used.read().unwrap_or_else(PoisonError::into_inner);
+        used.keys.is_empty() || shows_one(headers, &used.keys)
     }
 
     /// Moves on to this readiness; never back, so that who says "ready" late does not undo a drain.
@@ -74,7 +81,7 @@ impl AdminState {
 
     /// The configuration in use, as JSON.
     pub(super) fn config(&self) -> String {
-        (self.config)()
+        self.used.read().unwrap_or_else(PoisonError::into_inner).config.clone()
     }
 }
 

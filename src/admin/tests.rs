@@ -29,8 +29,8 @@ async fn admin_with(keys: &[ApiKey]) -> Admin {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let metrics = Metrics::new("0.1.0", "abc");
-    let state = AdminState::new(metrics, || r#"{"listen":["127.0.0.1:8080"]}"#.to_owned());
-    let state = Arc::new(state.guarded(Keys::new(keys)));
+    let state = AdminState::new(metrics, r#"{"listen":["127.0.0.1:8080"]}"#.to_owned(), Keys::new(keys));
+    let state = Arc::new(state);
     let (stop, stopped) = oneshot::channel::<()>();
     let shutdown = async move { drop(stopped.await) };
     let task = tokio::spawn(serve(listener, Arc::clone(&state), shutdown));
@@ -118,6 +118,15 @@ async fn the_configuration_is_shown_as_json() {
     let config = admin.get("/config").await;
     assert_eq!((config.status, config.header("content-type")), (200, Some("application/json")));
     assert_eq!(config.body, r#"{"listen":["127.0.0.1:8080"]}"#);
+}
+
+#[tokio::test]
+async fn another_configuration_is_shown_to_whoever_has_its_keys() {
+    let admin = admin().await;
+    let key = ApiKey { name: "p".into(), sha256: sha2::Sha256::digest("key").into() };
+    admin.state.changed("{}".into(), Keys::new(&[key]));
+    assert_eq!(admin.get("/config").await.status, 401);
+    assert_eq!(admin.ask("GET", "/config", "x-api-key: key\r\n").await.body, "{}");
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@ pub mod check;
 /// `tidegate demo`: an agent, a gateway before it and a few runs through both.
 pub mod demo;
 mod process;
+mod reload;
 /// `tidegate schema`: the JSON Schema of the configuration, for editors.
 pub mod schema;
 /// `tidegate serve`: the gateway itself.
@@ -18,7 +19,11 @@ use std::{
 
 use clap::{Parser, Subcommand};
 
-use crate::config::{Config, Errors, Flags, Sources};
+use crate::{
+    config::{Config, Errors, Flags, Sources},
+    gateway::Ports,
+};
+use reload::Watch;
 
 /// Wrong usage, or a configuration that cannot be served: nothing was started (`EX_USAGE` of sysexits).
 pub const USAGE: u8 = 64;
@@ -34,7 +39,15 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Serve clients
-    Serve(Configured),
+    Serve {
+        /// Where the configuration comes from
+        #[command(flatten)]
+        configured: Configured,
+        /// Listen beside another process on the same ports, to take its place: start the new one, wait until it is ready,
+        /// then send SIGTERM to the old one, and no run is lost. Both need this flag, and Linux
+        #[arg(long)]
+        overlap: bool,
+    },
     /// Say whether a configuration would be served, and what is wrong with it
     Check(Configured),
     /// Print the JSON Schema of the configuration file
@@ -61,9 +74,9 @@ struct Configured {
 }
 
 impl Configured {
-    fn load(self) -> Result<Config, Errors> {
+    fn sources(self) -> Sources {
         let flags = Flags { agent: self.agent, listen: self.listen, admin: self.admin };
-        Config::load(&Sources::of_process(self.config, flags))
+        Sources::of_process(self.config, flags)
     }
 }
 
@@ -77,16 +90,21 @@ pub fn main() -> ExitCode {
         }
     };
     match cli.command {
-        Command::Serve(configured) => with(configured, |config| serve::run(&config)),
-        Command::Check(configured) => with(configured, |config| check::run(&config)),
+        Command::Serve { configured, overlap } => {
+            let sources = configured.sources();
+            let (config, files) = Config::load_noting(&sources);
+            let ports = if overlap { Ports::Shared } else { Ports::Own };
+            with(config, |config| serve::run(config, Watch::new(sources, files), ports))
+        }
+        Command::Check(configured) => with(Config::load(&configured.sources()), |config| check::run(&config)),
         Command::Schema => schema::run(),
         Command::Demo(args) => demo::run(&args, process::demo_gateway),
     }
 }
 
-/// Loads the configuration whole before anything else happens.
-fn with(configured: Configured, run: impl FnOnce(Config) -> ExitCode) -> ExitCode {
-    match configured.load() {
+/// Nothing else happens before the configuration is loaded whole.
+fn with(loaded: Result<Config, Errors>, run: impl FnOnce(Config) -> ExitCode) -> ExitCode {
+    match loaded {
         Ok(config) => run(config),
         Err(errors) => {
             let _ = writeln!(io::stderr(), "{errors}");

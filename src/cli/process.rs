@@ -10,12 +10,12 @@ use std::{
 
 use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle};
 
-use super::demo;
+use super::{demo, reload::Cause};
 use crate::{
     admin::{self, AdminState, Readiness},
-    config::Config,
-    gateway::{self, Keys, Running},
-    observe::Metrics,
+    config::{Config, Errors},
+    gateway::{self, Keys, Ports, Running},
+    observe::{Metrics, Reload},
 };
 
 /// How often histograms are folded, scraped or not.
@@ -32,6 +32,12 @@ pub struct Process {
     pub running: Running,
     /// Where the operator's pages are.
     pub admin: Option<SocketAddr>,
+    config: Config,
+    /// The one that the process began with.
+    first: Config,
+    /// The last configuration that was read could not be used.
+    refused: bool,
+    ports: Ports,
     state: Arc<AdminState>,
     pages: Option<(oneshot::Sender<()>, JoinHandle<()>)>,
     upkeep: JoinHandle<()>,
@@ -44,14 +50,12 @@ impl Process {
     /// # Errors
     ///
     /// An address that cannot be bound, which is named.
-    pub fn start(config: &Config) -> io::Result<Self> {
+    pub fn start(config: Config, ports: Ports) -> io::Result<Self> {
         let metrics = Metrics::new(env!("CARGO_PKG_VERSION"), REVISION);
         metrics.config_loaded(&config.hash());
-        let shown = format!("{:#}", config.show());
-        let state = AdminState::new(metrics.clone(), move || shown.clone());
-        let state = Arc::new(state.guarded(Keys::new(&config.admin.api_keys)));
-        let admin = config.admin.listen.map(bind).transpose()?;
-        let running = gateway::start(config, &metrics)?;
+        let state = Arc::new(AdminState::new(metrics.clone(), shown(&config), Keys::new(&config.admin.api_keys)));
+        let admin = config.admin.listen.map(|address| bind(address, ports)).transpose()?;
+        let running = gateway::start_on(ports, &config, &metrics)?;
         let address = admin.as_ref().map(TcpListener::local_addr).transpose()?;
         let pages = admin.map(|listener| {
             let (stop, stopped) = oneshot::channel();
@@ -68,14 +72,91 @@ impl Process {
             }
         });
         state.advance(Readiness::Ready);
-        Ok(Self { running, admin: address, state, pages, upkeep, certificates })
+        Ok(Self {
+            running,
+            admin: address,
+            first: config.clone(),
+            config,
+            refused: false,
+            ports,
+            state,
+            pages,
+            upkeep,
+            certificates,
+        })
     }
 
-    /// Begins to shut down: readiness drops first.
-    pub fn drain(&self) {
+    /// The configuration in use.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Uses the configuration that was read, or says why not. One that is in use already is not used anew.
+    pub fn reload(&mut self, cause: Cause, loaded: Result<Config, Errors>) {
+        let used = match loaded {
+            Ok(config) if config == self.config => {
+                if cause == Cause::Changed && !self.refused {
+                    return;
+                }
+                tracing::info!("the configuration is the one in use");
+                self.running.certificates().read();
+                Ok(())
+            }
+            Ok(config) => self.running.reload(&config).map(|()| self.took(config)).map_err(|error| {
+                tracing::error!(%error, "the changed configuration cannot be used, the former one stays");
+            }),
+            Err(errors) => {
+                for problem in errors.problems() {
+                    tracing::error!(error = %problem, "the changed configuration cannot be used, the former one stays");
+                }
+                Err(())
+            }
+        };
+        self.refused = used.is_err();
+        let result = if self.refused { Reload::Failure } else { Reload::Success };
+        self.state.metrics().config_reload(result);
+    }
+
+    /// Another configuration is in use.
+    fn took(&mut self, config: Config) {
+        self.state.changed(shown(&config), Keys::new(&config.admin.api_keys));
+        self.state.metrics().config_loaded(&config.hash());
+        self.running.certificates().read();
+        self.certificates.abort();
+        self.certificates = tokio::spawn(self.running.certificates().clone().watch(self.state.metrics().clone()));
+        for warning in &config.warnings {
+            tracing::warn!("{warning}");
+        }
+        self.config = config;
+        let listen: Vec<_> = self.running.addresses().iter().map(ToString::to_string).collect();
+        tracing::info!(
+            listen = listen.join(", "),
+            routes = self.config.routes.len(),
+            config = self.config.hash(),
+            "the changed configuration is in use"
+        );
+        let (first, now) = (&self.first, &self.config);
+        for (key, same) in [
+            ("threads", first.threads == now.threads),
+            ("admin.listen", first.admin.listen == now.admin.listen),
+            ("log", first.log == now.log),
+        ] {
+            if !same {
+                tracing::warn!(key, "a change of this needs a restart, and is not in use");
+            }
+        }
+    }
+
+    /// Begins to shut down: readiness drops first. Where another process takes over, its pages are the operator's from now on.
+    pub fn drain(&mut self) {
         self.state.advance(Readiness::Draining);
         self.state.metrics().draining(true);
         self.running.drain();
+        if self.ports == Ports::Shared
+            && let Some((stop, _)) = self.pages.take()
+        {
+            let _ = stop.send(());
+        }
     }
 
     /// Waits until the last run is over; the operator's pages answer until then.
@@ -97,9 +178,18 @@ impl Process {
     }
 }
 
-fn bind(address: SocketAddr) -> io::Result<TcpListener> {
+/// A configuration as operators see it.
+fn shown(config: &Config) -> String {
+    format!("{:#}", config.show())
+}
+
+fn bind(address: SocketAddr, ports: Ports) -> io::Result<TcpListener> {
     let named = |error: io::Error| io::Error::new(error.kind(), format!("cannot listen on {address} (admin): {error}"));
-    let listener = StdListener::bind(address).map_err(named)?;
+    let listener = match ports {
+        Ports::Own => StdListener::bind(address),
+        Ports::Shared => gateway::beside(address),
+    };
+    let listener = listener.map_err(named)?;
     listener.set_nonblocking(true)?;
     TcpListener::from_std(listener)
 }
@@ -110,7 +200,7 @@ pub fn demo_gateway(agent: SocketAddr) -> io::Result<(demo::Target, Process)> {
         "listen = \"127.0.0.1:0\"\nagent = \"http://{agent}/\"\nthreads = 1\n[admin]\nlisten = \"127.0.0.1:0\"\n"
     );
     let config = Config::from_toml(&text).map_err(|errors| io::Error::other(errors.to_string()))?;
-    let process = Process::start(&config)?;
+    let process = Process::start(config, Ports::Own)?;
     let (gateway, admin) = (process.running.addresses().first().copied(), process.admin);
     let missing = || io::Error::other("the demo's gateway has no address");
     let target = demo::Target { gateway: gateway.ok_or_else(missing)?, admin: admin.ok_or_else(missing)? };

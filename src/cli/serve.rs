@@ -1,5 +1,5 @@
 //! A checked configuration comes in; the gateway serves until it is told to stop, and the exit code says how
-//! that went. SIGTERM or SIGINT drains; a second one ends the process at once.
+//! that went. SIGTERM or SIGINT drains; a second one ends the process at once. SIGHUP reads the configuration again.
 
 use std::{
     io::{self, Write},
@@ -8,20 +8,29 @@ use std::{
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use super::process::Process;
-use crate::{config::Config, observe::log};
+use super::{
+    process::Process,
+    reload::{Orders, Watch},
+};
+use crate::{config::Config, gateway::Ports, observe::log};
 
 /// The exit code of a process that was told twice to stop.
 const INTERRUPTED: i32 = 130;
 
 /// Serves until the process is told to stop.
-pub fn run(config: &Config) -> ExitCode {
+pub fn run(config: Config, watch: Watch, ports: Ports) -> ExitCode {
     if let Err(error) = log::init(config.log.format, &config.log.level) {
         let _ = writeln!(io::stderr(), "tidegate: {error}");
         return ExitCode::from(super::USAGE);
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    match runtime.and_then(|runtime| runtime.block_on(serve(config))) {
+    let served = runtime.and_then(|runtime| {
+        let served = runtime.block_on(serve(config, watch, ports));
+        // A file system that does not answer keeps nobody here.
+        runtime.shutdown_background();
+        served
+    });
+    match served {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             tracing::error!(%error, "tidegate stops");
@@ -30,12 +39,14 @@ pub fn run(config: &Config) -> ExitCode {
     }
 }
 
-async fn serve(config: &Config) -> io::Result<()> {
+async fn serve(config: Config, mut watch: Watch, ports: Ports) -> io::Result<()> {
     for warning in &config.warnings {
         tracing::warn!("{warning}");
     }
     let mut stop = Stop { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? };
-    let process = Process::start(config)?;
+    let mut orders = Orders::new()?;
+    let mut process = Process::start(config, ports)?;
+    let config = process.config();
     let listen: Vec<_> = process.running.addresses().iter().map(ToString::to_string).collect();
     tracing::info!(
         listen = listen.join(", "),
@@ -45,14 +56,24 @@ async fn serve(config: &Config) -> io::Result<()> {
         config = config.hash(),
         "tidegate serves"
     );
-    stop.asked().await;
-    tracing::info!(deadline = ?config.drain.deadline, "tidegate drains");
+    loop {
+        tokio::select! {
+            () = stop.asked() => break,
+            (cause, loaded) = watch.next(&mut orders) => process.reload(cause, loaded),
+        }
+    }
+    tracing::info!(deadline = ?process.config().drain.deadline, "tidegate drains");
     process.drain();
-    tokio::select! {
-        over = process.over() => over?,
-        () = stop.asked() => {
-            tracing::warn!("told to stop again: the runs left are cut off");
-            std::process::exit(INTERRUPTED);
+    let over = process.over();
+    tokio::pin!(over);
+    loop {
+        tokio::select! {
+            over = &mut over => break over?,
+            () = stop.asked() => {
+                tracing::warn!("told to stop again: the runs left are cut off");
+                std::process::exit(INTERRUPTED);
+            }
+            () = orders.asked() => tracing::warn!("no configuration is read any more while tidegate drains"),
         }
     }
     tracing::info!("tidegate has drained");

@@ -9,6 +9,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
+/// The most bytes that are looked at of a file that is read elsewhere.
+const LONGEST: u64 = 4 * 1024 * 1024;
+
 /// The files that a configuration was read from, and what they said.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Files(BTreeMap<PathBuf, Seen>);
@@ -32,6 +35,11 @@ impl Files {
             self.0.insert(path.to_owned(), Seen { most, fingerprint });
         }
         read
+    }
+
+    /// Remembers what a file says that is read elsewhere.
+    pub(super) fn note(&mut self, path: &Path) {
+        let _ = self.read(path, LONGEST);
     }
 
     /// The same files as they are now.

@@ -19,24 +19,33 @@ pub type Refused = (Problem, Refusal);
 /// What stands before a route. All threads share it, so that its limits are those of the process.
 #[derive(Debug)]
 pub struct Gate {
-    auth: Option<Auth>,
-    rate: Option<Rate>,
+    auth: Option<Arc<Auth>>,
+    rate: Option<Arc<Rate>>,
     places: Option<Arc<Places>>,
 }
 
-/// The gates of all routes, by the routes' names.
-#[derive(Clone, Debug)]
-pub struct Gates(Vec<(String, Arc<Gate>)>);
+/// The gates of all routes.
+#[derive(Clone, Debug, Default)]
+pub struct Gates(Vec<(config::Route, Arc<Gate>)>);
 
 impl Gates {
-    /// Nobody has come yet.
-    pub fn new(routes: &[config::Route]) -> Self {
-        Self(routes.iter().map(|route| (route.name.clone(), Arc::new(Gate::new(route)))).collect())
+    /// The gates of these routes. Of a route that was there before, whoever has come counts on, and the issuer's keys are
+    /// still known: the places always, the rest where it is configured as it was.
+    pub fn new(routes: &[config::Route], before: &Self) -> Self {
+        let gate = |route: &config::Route| {
+            let former = before.0.iter().find(|(former, _)| former.name == route.name);
+            let gate = match former {
+                Some((former, gate)) if former.auth == route.auth && former.limits == route.limits => gate.clone(),
+                _ => Arc::new(Gate::new(route, former.map(|(route, gate)| (route, &**gate)))),
+            };
+            (route.clone(), gate)
+        };
+        Self(routes.iter().map(gate).collect())
     }
 
     /// The gate of this route.
     pub fn of(&self, route: &str) -> Option<Arc<Gate>> {
-        self.0.iter().find(|(name, _)| name == route).map(|(_, gate)| gate.clone())
+        self.0.iter().find(|(other, _)| other.name == route).map(|(_, gate)| gate.clone())
     }
 }
 
@@ -60,20 +69,32 @@ impl Guest {
 }
 
 impl Gate {
-    fn new(route: &config::Route) -> Self {
+    fn new(route: &config::Route, before: Option<(&config::Route, &Self)>) -> Self {
         let limits = &route.limits;
         let limited = limits.runs.is_some() || limits.runs_per_key.is_some();
+        let same_auth = before.filter(|(former, _)| former.auth == route.auth);
+        let same_rate = before.filter(|(former, _)| former.limits.rate == limits.rate);
+        let places = before.and_then(|(_, gate)| gate.places.as_deref());
         Self {
-            auth: route.auth.as_ref().map(Auth::new),
-            rate: limits.rate.as_ref().map(Rate::new),
-            places: limited.then(|| Places::new(limits.runs, limits.runs_per_key)),
+            auth: match same_auth {
+                Some((_, gate)) => gate.auth.clone(),
+                None => route.auth.as_ref().map(Auth::new).map(Arc::new),
+            },
+            rate: match same_rate {
+                Some((_, gate)) => gate.rate.clone(),
+                None => limits.rate.as_ref().map(Rate::new).map(Arc::new),
+            },
+            places: limited.then(|| match places {
+                Some(places) => places.with(limits.runs, limits.runs_per_key),
+                None => Places::new(limits.runs, limits.runs_per_key),
+            }),
         }
     }
 
     /// Lets a request of this client in, or not. By address also those are counted that are then refused, so that keys
     /// cannot be tried out in a row.
     pub async fn admit(&self, headers: &HeaderMap, client: IpAddr) -> Result<Guest, Refused> {
-        let rate = self.rate.as_ref();
+        let rate = self.rate.as_deref();
         let check = |rate: &Rate, who: Option<&Identity>| {
             rate.check(client, headers, who).map_err(|wait| (Problem::RATE_LIMITED.after(seconds(wait)), Refusal::Rate))
         };

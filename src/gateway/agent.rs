@@ -112,6 +112,11 @@ impl Agent {
         })
     }
 
+    /// Whether it is configured so, and this is what all threads know of it.
+    pub fn is_of(&self, config: &config::Agent, standings: &Arc<Standings>) -> bool {
+        self.config == *config && Arc::ptr_eq(&self.standings, standings)
+    }
+
     /// Its urls, as configured.
     pub fn endpoints(&self) -> &[Rc<Endpoint>] {
         &self.endpoints

@@ -18,7 +18,7 @@ use rustls::{
 };
 
 use crate::{
-    config::{AgentHttp, Config, Pem, PemProblem, TlsFiles, TlsParts, cryptography},
+    config::{self, AgentHttp, Config, Pem, PemProblem, TlsFiles, TlsParts, cryptography},
     observe::{Metrics, Reload},
 };
 
@@ -32,7 +32,7 @@ pub const HTTP1: &[u8] = b"http/1.1";
 /// What TLS is spoken with, on all threads; it changes with the files.
 #[derive(Debug)]
 pub struct Certificates {
-    listeners: Option<Current<ServerConfig>>,
+    listeners: Option<Arc<Current<ServerConfig>>>,
     agents: BTreeMap<String, Arc<Current<ClientConfig>>>,
 }
 
@@ -77,12 +77,35 @@ impl Certificates {
     ///
     /// A file that cannot be used, with its key in the configuration.
     pub fn new(config: &Config) -> io::Result<Arc<Self>> {
-        let listeners = config.tls.as_ref();
-        let listeners = listeners.map(|files| Current::new("tls".into(), files, Box::new(server))).transpose()?;
+        Self { listeners: None, agents: BTreeMap::new() }.of(config, |_| false)
+    }
+
+    /// The certificates of another configuration than that `before`. Tables that say the same are not read again.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Certificates::new`].
+    pub fn next(&self, before: &Config, config: &Config) -> io::Result<Arc<Self>> {
+        self.of(config, |agent| {
+            let before = before.agents.iter().find(|other| other.name == agent.name);
+            before.is_some_and(|other| other.tls == agent.tls && other.http == agent.http)
+        })
+    }
+
+    fn of(&self, config: &Config, goes_on: impl Fn(&config::Agent) -> bool) -> io::Result<Arc<Self>> {
+        let listeners = match (&config.tls, &self.listeners) {
+            (Some(files), Some(current)) if current.files == *files => Some(current.clone()),
+            (Some(files), _) => Some(Arc::new(Current::new("tls".into(), files, Box::new(server))?)),
+            (None, _) => None,
+        };
         let mut system = None;
         let mut agents = BTreeMap::new();
         for agent in &config.agents {
             if !agent.urls.iter().any(|url| url.scheme() == Some(&http::uri::Scheme::HTTPS)) {
+                continue;
+            }
+            if let Some(current) = self.agents.get(&agent.name).filter(|_| goes_on(agent)) {
+                agents.insert(agent.name.clone(), current.clone());
                 continue;
             }
             let system = match &agent.tls.authorities {
@@ -99,7 +122,7 @@ impl Certificates {
 
     /// What clients are served with, if by TLS.
     pub fn server(&self) -> Option<Arc<ServerConfig>> {
-        self.listeners.as_ref().map(Current::get)
+        self.listeners.as_ref().map(|current| current.get())
     }
 
     /// What this agent is connected to with at its https urls, if it has any.
@@ -110,24 +133,22 @@ impl Certificates {
     /// Uses what has changed. A change that cannot be used counts once it was seen twice, for files are written one
     /// after the other.
     pub fn look(&self, metrics: &Metrics) {
-        self.reload(metrics, false);
-    }
-
-    /// Uses what has changed, as somebody asked for just now. Whether all of it can be used.
-    pub fn look_now(&self, metrics: &Metrics) -> bool {
-        self.reload(metrics, true)
-    }
-
-    fn reload(&self, metrics: &Metrics, at_once: bool) -> bool {
-        let listeners = self.listeners.iter().map(|current| current.look(at_once));
-        let agents = self.agents.values().map(|current| current.look(at_once));
-        let result = listeners.chain(agents).max().unwrap_or(Looked::Unchanged);
-        match result {
+        match self.reload(false) {
             Looked::Unchanged => {}
             Looked::Changed => metrics.config_reload(Reload::Success),
             Looked::Refused => metrics.config_reload(Reload::Failure),
         }
-        result != Looked::Refused
+    }
+
+    /// Uses what has changed, as part of a reload that is counted by itself.
+    pub fn read(&self) {
+        self.reload(true);
+    }
+
+    fn reload(&self, at_once: bool) -> Looked {
+        let listeners = self.listeners.iter().map(|current| current.look(at_once));
+        let agents = self.agents.values().map(|current| current.look(at_once));
+        listeners.chain(agents).max().unwrap_or(Looked::Unchanged)
     }
 
     /// Looks every second, for as long as it is polled. Returns at once if there is nothing to look at.

@@ -18,17 +18,24 @@ pub struct Crowd {
     /// Proxies, behind which there are many.
     exempt: Vec<IpNet>,
     /// Those who have any; so no more than there are connections.
-    present: Mutex<HashMap<(bool, u128), u32>>,
+    present: Arc<Present>,
 }
+
+type Present = Mutex<HashMap<(bool, u128), u32>>;
 
 /// A connection, for as long as it lives.
 #[derive(Debug)]
-pub struct Presence(Option<(Arc<Crowd>, (bool, u128))>);
+pub struct Presence(Option<(Arc<Present>, (bool, u128))>);
 
 impl Crowd {
     /// So many each, but for these; `None`: without end.
     pub fn new(most: Option<u32>, exempt: &[IpNet]) -> Arc<Self> {
-        Arc::new(Self { most, exempt: exempt.to_vec(), present: Mutex::default() })
+        Arc::new(Self { most, exempt: exempt.to_vec(), present: Arc::default() })
+    }
+
+    /// The same with another limit: who is there stays, and counts if it was counted before.
+    pub fn with(&self, most: Option<u32>, exempt: &[IpNet]) -> Arc<Self> {
+        Arc::new(Self { most, exempt: exempt.to_vec(), present: self.present.clone() })
     }
 
     /// Counts a connection from this address; `None`: it has as many as it may have.
@@ -42,15 +49,15 @@ impl Crowd {
         let count = present.entry(block).or_default();
         (*count < most).then(|| {
             *count += 1;
-            Presence(Some((self.clone(), block)))
+            Presence(Some((self.present.clone(), block)))
         })
     }
 }
 
 impl Drop for Presence {
     fn drop(&mut self) {
-        let Some((crowd, block)) = &self.0 else { return };
-        let mut present = crowd.present.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some((present, block)) = &self.0 else { return };
+        let mut present = present.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(count) = present.get_mut(block) {
             *count -= 1;
             if *count == 0 {

@@ -5,29 +5,38 @@ use std::{
     collections::BTreeMap,
     rc::Rc,
     task::Waker,
-    time::Instant,
+    time::{Duration, Instant},
 };
+
+/// How long a connection is kept after the order for a request that may be on its way: over HTTP/1.1 from its last
+/// answer on, over HTTP/2, where clients are told, for all of them together.
+pub const GRACE: Duration = Duration::from_secs(1);
 
 /// Whether this thread is draining, and until when its runs may go on.
 #[derive(Debug, Default)]
 pub struct Drain {
+    begun: Cell<Option<Instant>>,
     deadline: Cell<Option<Instant>>,
     inflight: Cell<usize>,
+    connections: Cell<usize>,
     next: Cell<u64>,
     wakers: RefCell<BTreeMap<u64, Waker>>,
-    idle: tokio::sync::Notify,
+    fewer: tokio::sync::Notify,
 }
 
 impl Drain {
     /// Begins to drain: the runs left are ended at `deadline`.
     pub fn begin(&self, deadline: Instant) {
+        self.begun.set(Some(Instant::now()));
         self.deadline.set(Some(deadline));
         for waker in self.wakers.borrow().values() {
             waker.wake_by_ref();
         }
-        if self.inflight.get() == 0 {
-            self.idle.notify_one();
-        }
+    }
+
+    /// When it began to drain; `None`: it does not.
+    pub fn begun(&self) -> Option<Instant> {
+        self.begun.get()
     }
 
     /// When the runs left are ended; `None`: not draining.
@@ -35,17 +44,37 @@ impl Drain {
         self.deadline.get()
     }
 
-    /// Waits until no request is in flight. Only once it drains.
+    /// Waits until no request is in flight, nor one on its way over a connection that was kept for it. Only once it drains.
     pub async fn finished(&self) {
-        while self.inflight.get() > 0 || self.deadline.get().is_none() {
-            self.idle.notified().await;
+        loop {
+            while self.inflight.get() > 0 {
+                self.fewer.notified().await;
+            }
+            // A client that does not even take the end of its answer is not waited for.
+            let gone = async {
+                while self.inflight.get() == 0 && self.connections.get() > 0 {
+                    self.fewer.notified().await;
+                }
+            };
+            let _ = tokio::time::timeout(GRACE + GRACE / 4, gone).await;
+            if self.inflight.get() == 0 {
+                return;
+            }
         }
     }
 
     /// Counts a request as in flight for as long as the ticket lives.
     pub fn ticket(self: &Rc<Self>) -> Ticket {
         self.inflight.set(self.inflight.get() + 1);
+        // It may be what was waited for.
+        self.fewer.notify_one();
         Ticket(self.clone())
+    }
+
+    /// Counts a connection for as long as the result lives.
+    pub fn connection(self: &Rc<Self>) -> Connected {
+        self.connections.set(self.connections.get() + 1);
+        Connected(self.clone())
     }
 
     /// Has this task woken when the draining begins, for as long as the registration lives.
@@ -64,8 +93,21 @@ pub struct Ticket(Rc<Drain>);
 impl Drop for Ticket {
     fn drop(&mut self) {
         self.0.inflight.set(self.0.inflight.get() - 1);
-        if self.0.inflight.get() == 0 && self.0.deadline.get().is_some() {
-            self.0.idle.notify_one();
+        if self.0.inflight.get() == 0 {
+            self.0.fewer.notify_one();
+        }
+    }
+}
+
+/// A connection that is open.
+#[derive(Debug)]
+pub struct Connected(Rc<Drain>);
+
+impl Drop for Connected {
+    fn drop(&mut self) {
+        self.0.connections.set(self.0.connections.get() - 1);
+        if self.0.connections.get() == 0 {
+            self.0.fewer.notify_one();
         }
     }
 }

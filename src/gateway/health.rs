@@ -38,21 +38,37 @@ impl Health {
     }
 }
 
-/// Checks every endpoint of these agents whose configuration asks for it, for as long as the tasks are kept.
-pub fn watch(agents: &[Rc<Agent>]) -> JoinSet<()> {
+/// The checks of some agents, for as long as this lives.
+#[derive(Debug, Default)]
+pub struct Checks(Vec<(Rc<Agent>, JoinSet<()>)>);
+
+impl Checks {
+    /// Checks every endpoint of these agents whose configuration asks for it, and no other any more. What was checked
+    /// already goes on at its own pace.
+    pub fn check(&mut self, agents: &[Rc<Agent>]) {
+        let mut before = std::mem::take(&mut self.0);
+        self.0 = agents
+            .iter()
+            .map(|agent| match before.iter().position(|(other, _)| Rc::ptr_eq(agent, other)) {
+                Some(place) => before.swap_remove(place),
+                None => (agent.clone(), watch(agent)),
+            })
+            .collect();
+    }
+}
+
+fn watch(agent: &Rc<Agent>) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
-    for agent in agents {
-        let Some(health) = &agent.config.health else { continue };
-        for endpoint in agent.endpoints() {
-            let (agent, health, endpoint) = (agent.clone(), health.clone(), endpoint.clone());
-            tasks.spawn_local(async move {
-                loop {
-                    let result = check(&endpoint, &health, &agent.config.headers).await;
-                    endpoint.standing().checked(result);
-                    tokio::time::sleep(health.every).await;
-                }
-            });
-        }
+    let Some(health) = &agent.config.health else { return tasks };
+    for endpoint in agent.endpoints() {
+        let (agent, health, endpoint) = (agent.clone(), health.clone(), endpoint.clone());
+        tasks.spawn_local(async move {
+            loop {
+                let result = check(&endpoint, &health, &agent.config.headers).await;
+                endpoint.standing().checked(result);
+                tokio::time::sleep(health.every).await;
+            }
+        });
     }
     tasks
 }

@@ -4,8 +4,12 @@
 use std::{
     io,
     net::{SocketAddr, TcpListener},
+    os::fd::AsFd,
+    time::{Duration, Instant},
 };
 
+#[cfg(target_os = "linux")]
+use socket2::SockFilter;
 use socket2::{Domain, Protocol, Socket, Type};
 
 /// Connections that may wait for a thread to accept them.
@@ -15,36 +19,112 @@ const BACKLOG: i32 = 4096;
 #[cfg(target_os = "linux")]
 const UNSENT: u32 = 64 * 1024;
 
+/// How long a listener that takes no more connections still waits for those that had begun to come: longer than a packet
+/// takes there and back.
+pub const SETTLED: Duration = Duration::from_millis(250);
+/// How long nothing is accepted after the system could not: without file descriptors, the next try would fail as well.
+const PAUSE: Duration = Duration::from_millis(50);
+/// How often it is logged that nothing can be accepted.
+const REPEATED: Duration = Duration::from_secs(10);
+
+/// Whether other processes may listen on the same ports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ports {
+    /// No: a port that is taken is an error.
+    Own,
+    /// Yes: the system spreads connections, so that one process can take the place of another.
+    Shared,
+}
+
 /// The listening sockets of a gateway.
 #[derive(Debug)]
 pub struct Sockets {
     /// The addresses, with the ports that the system chose where 0 was asked for.
     pub addresses: Vec<SocketAddr>,
     /// A socket for each address, for each thread.
-    pub per_thread: Vec<Vec<TcpListener>>,
+    pub per_thread: Vec<Vec<(SocketAddr, TcpListener)>>,
 }
 
-/// Binds each address once for each of `threads`.
+/// Binds each address once for each of `threads`. Ports in `held` are this process's already.
 ///
 /// # Errors
 ///
-/// The address that cannot be bound, and why. A port that another process listens on is an error, although
-/// sharing ports would let the system split connections between the two.
-pub fn bind(addresses: &[SocketAddr], threads: usize) -> io::Result<Sockets> {
+/// The address that cannot be bound, and why. A port that another process listens on is an error unless ports are
+/// shared, for by accident two would split the connections.
+pub fn bind(addresses: &[SocketAddr], threads: usize, ports: Ports, held: &[SocketAddr]) -> io::Result<Sockets> {
     let mut bound = Vec::new();
-    let mut per_thread: Vec<Vec<TcpListener>> = (0..threads).map(|_| Vec::new()).collect();
+    let mut per_thread: Vec<Vec<_>> = (0..threads).map(|_| Vec::new()).collect();
     for asked in addresses {
         let named = |error: io::Error| io::Error::new(error.kind(), format!("cannot listen on {asked}: {error}"));
-        socket(*asked, false).map_err(named)?;
+        if ports == Ports::Own && !held.iter().any(|held| held.port() == asked.port()) {
+            socket(*asked, false).map_err(named)?;
+        }
         let mut address = *asked;
         for listeners in &mut per_thread {
             let listener = socket(address, true).and_then(listen).map_err(named)?;
             address = listener.local_addr()?;
-            listeners.push(listener);
+            listeners.push((address, listener));
         }
         bound.push(address);
     }
     Ok(Sockets { addresses: bound, per_thread })
+}
+
+/// Binds one address beside whoever else does.
+pub fn beside(address: SocketAddr) -> io::Result<TcpListener> {
+    listen(socket(address, true)?)
+}
+
+/// Has the system begin no more connections at this socket: a client that tries is not answered, and tries again after a
+/// second, when another process has the port for itself. Whether that can be done; where it cannot, connections
+/// that come in the instant in which the socket is closed are lost.
+pub fn turn_away(listener: &impl AsFd) -> bool {
+    #[cfg(target_os = "linux")]
+    let turned = {
+        // A program for the system's packet filter, which sees TCP's header: packets that begin a connection have SYN,
+        // and not ACK, among the flags in byte 13. They are dropped, and all others pass.
+        let program = [
+            SockFilter::new(0x30, 0, 0, 13),
+            SockFilter::new(0x54, 0, 0, 0x12),
+            SockFilter::new(0x15, 0, 1, 0x02),
+            SockFilter::new(0x06, 0, 0, 0),
+            SockFilter::new(0x06, 0, 0, u32::MAX),
+        ];
+        socket2::SockRef::from(listener).attach_filter(&program)
+    };
+    #[cfg(not(target_os = "linux"))]
+    let turned = io::Result::<()>::Err(io::ErrorKind::Unsupported.into());
+    if let Err(error) = &turned {
+        tracing::debug!(%error, "new connections cannot be turned away");
+    }
+    turned.is_ok()
+}
+
+/// Whether a connection was not accepted because it was over already.
+pub fn is_of_the_peer(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
+    matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted)
+}
+
+/// Connections that could not be accepted.
+#[derive(Debug, Default)]
+pub struct Trouble {
+    told: Option<Instant>,
+}
+
+impl Trouble {
+    /// How long to leave the socket alone after this error. Whoever comes waits meanwhile, and is served once there are
+    /// file descriptors again. It is logged from time to time.
+    pub fn pause(&mut self, error: &io::Error) -> Option<Duration> {
+        if is_of_the_peer(error) {
+            return None;
+        }
+        if self.told.is_none_or(|at| at.elapsed() >= REPEATED) {
+            self.told = Some(Instant::now());
+            tracing::warn!(%error, "connections cannot be accepted and wait");
+        }
+        Some(PAUSE)
+    }
 }
 
 fn socket(address: SocketAddr, shared: bool) -> io::Result<Socket> {
@@ -75,18 +155,35 @@ mod tests {
 
     #[test]
     fn every_thread_has_a_socket_on_the_same_port() {
-        let sockets = bind(&["127.0.0.1:0".parse().unwrap()], 3).unwrap();
+        let sockets = bind(&["127.0.0.1:0".parse().unwrap()], 3, Ports::Own, &[]).unwrap();
         assert_eq!(sockets.per_thread.len(), 3);
         for listeners in &sockets.per_thread {
-            assert_eq!(listeners[0].local_addr().unwrap(), sockets.addresses[0]);
+            assert_eq!(listeners[0].1.local_addr().unwrap(), sockets.addresses[0]);
         }
     }
 
     #[test]
     fn a_port_in_use_is_an_error_that_names_the_address() {
-        let first = bind(&["127.0.0.1:0".parse().unwrap()], 1).unwrap();
-        let error = bind(&first.addresses, 2).unwrap_err();
+        let first = bind(&["127.0.0.1:0".parse().unwrap()], 1, Ports::Own, &[]).unwrap();
+        let error = bind(&first.addresses, 2, Ports::Own, &[]).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::AddrInUse);
         assert!(error.to_string().contains(&first.addresses[0].to_string()), "{error}");
+        assert!(bind(&first.addresses, 2, Ports::Shared, &[]).is_ok());
+        assert!(bind(&first.addresses, 2, Ports::Own, &first.addresses).is_ok(), "it is our own");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn who_is_turned_away_finds_another_and_who_waits_stays() {
+        use std::net::TcpStream;
+        let address = "127.0.0.1:0".parse().unwrap();
+        let old = bind(&[address], 1, Ports::Shared, &[]).unwrap();
+        let address = old.addresses[0];
+        let waiting = TcpStream::connect(address).unwrap();
+        let (_, old) = &old.per_thread[0][0];
+        assert!(turn_away(old));
+        assert!(TcpStream::connect_timeout(&address, Duration::from_millis(100)).is_err());
+        assert_eq!(old.accept().unwrap().1, waiting.local_addr().unwrap());
+        assert_eq!(old.accept().unwrap_err().kind(), io::ErrorKind::WouldBlock);
     }
 }

@@ -16,6 +16,12 @@ use super::auth::Who;
 pub struct Places {
     most: Option<u32>,
     most_of_one: Option<u32>,
+    counts: Arc<Counts>,
+}
+
+/// How many are taken.
+#[derive(Debug, Default)]
+struct Counts {
     taken: AtomicU32,
     /// Those who have any; so no more than there are runs.
     taken_by: Mutex<HashMap<Who, u32>>,
@@ -33,25 +39,30 @@ pub enum Full {
 /// A place, for as long as it lives.
 #[derive(Debug)]
 pub struct Place {
-    of: Arc<Places>,
+    of: Arc<Counts>,
     who: Option<Who>,
 }
 
 impl Places {
     /// So many for all, and so many for each; `None`: without end.
     pub fn new(most: Option<u32>, most_of_one: Option<u32>) -> Arc<Self> {
-        Arc::new(Self { most, most_of_one, taken: AtomicU32::new(0), taken_by: Mutex::default() })
+        Arc::new(Self { most, most_of_one, counts: Arc::default() })
+    }
+
+    /// The same with other limits: who has a place keeps it, also where there are too many now.
+    pub fn with(&self, most: Option<u32>, most_of_one: Option<u32>) -> Arc<Self> {
+        Arc::new(Self { most, most_of_one, counts: self.counts.clone() })
     }
 
     /// Takes a place for `who`; nobody in particular counts only among all.
     pub fn take(self: &Arc<Self>, who: Option<&Who>) -> Result<Place, Full> {
         let most = self.most.unwrap_or(u32::MAX);
         let add = |taken: u32| (taken < most).then_some(taken + 1);
-        self.taken.fetch_update(Relaxed, Relaxed, add).map_err(|_| Full::All)?;
+        self.counts.taken.fetch_update(Relaxed, Relaxed, add).map_err(|_| Full::All)?;
         // From here on dropping it gives back what was taken.
-        let mut place = Place { of: self.clone(), who: None };
+        let mut place = Place { of: self.counts.clone(), who: None };
         if let (Some(most), Some(who)) = (self.most_of_one, who) {
-            let mut taken_by = self.taken_by.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut taken_by = self.counts.taken_by.lock().unwrap_or_else(PoisonError::into_inner);
             let taken = taken_by.entry(who.clone()).or_default();
             if *taken >= most {
                 return Err(Full::One);
@@ -94,15 +105,27 @@ mod tests {
     }
 
     #[test]
+    fn other_limits_count_those_who_are_there() {
+        let places = Places::new(Some(2), None);
+        let here = [places.take(None).unwrap(), places.take(None).unwrap()];
+        let fewer = places.with(Some(1), None);
+        assert_eq!(fewer.take(None).unwrap_err(), Full::All);
+        drop(here);
+        let _one = fewer.take(None).unwrap();
+        assert_eq!(fewer.take(None).unwrap_err(), Full::All);
+        assert!(places.with(Some(2), None).take(None).is_ok());
+    }
+
+    #[test]
     fn nobody_has_more_than_one_may_have_and_nothing_stays_of_those_who_left() {
         let places = Places::new(Some(3), Some(1));
         let (a, b) = (Who::Key(Arc::from("x")), Who::Token(Arc::from("x")));
         let first = places.take(Some(&a)).unwrap();
         assert_eq!(places.take(Some(&a)).unwrap_err(), Full::One);
         let second = places.take(Some(&b)).unwrap();
-        assert_eq!(places.taken.load(Relaxed), 2);
+        assert_eq!(places.counts.taken.load(Relaxed), 2);
         drop((first, second));
-        assert_eq!(places.taken.load(Relaxed), 0);
-        assert!(places.taken_by.lock().unwrap().is_empty());
+        assert_eq!(places.counts.taken.load(Relaxed), 0);
+        assert!(places.counts.taken_by.lock().unwrap().is_empty());
     }
 }

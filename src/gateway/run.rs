@@ -11,11 +11,13 @@ use super::{
     agent::{Agent, Errand, Failure},
     body::Body,
     cors,
+    drain::GRACE,
     endpoint::Endpoint,
     headers::{self, Origin},
     link::Download,
     problem::Problem,
     route,
+    setup::Setup,
     site::Site,
     socket::Line,
     source::Source,
@@ -55,12 +57,14 @@ pub async fn answer(request: Request<Incoming>, peer: Peer, worker: Rc<Worker>) 
     if let Some(line) = &line {
         line.answers();
     }
-    let site = worker.site_for(&request);
+    let setup = worker.setup();
+    let site = setup.site_for(&request);
+    let version = request.version();
     let page = site.and_then(|site| site.page(request.headers()));
     let is_preflight = page.is_some() && cors::is_preflight(&request);
     let answer = match &page {
         Some(page) if is_preflight => page.preflight(request.headers()),
-        _ => match Story::admit(&request, peer, site, &worker).await {
+        _ => match Story::admit(&request, peer, (&setup, site), &worker).await {
             Ok(mut story) => {
                 let mut response = story.answer(request).await;
                 response.body_mut().hold(ticket, story.guest.take_place());
@@ -76,6 +80,9 @@ pub async fn answer(request: Request<Incoming>, peer: Peer, worker: Rc<Worker>) 
     });
     if let Some(page) = page {
         page.mark(&mut response, is_preflight);
+    }
+    if worker.drain.begun().is_some() && version < Version::HTTP_2 {
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     if let Some(line) = line {
         response.body_mut().answers_on(line);
@@ -108,11 +115,13 @@ impl Story {
     async fn admit(
         request: &Request<Incoming>,
         peer: Peer,
-        site: Option<&Rc<Site>>,
+        (setup, site): (&Setup, Option<&Rc<Site>>),
         worker: &Rc<Worker>,
     ) -> Result<Self, Refused> {
         let received = Instant::now();
-        if worker.drain.deadline().is_some() {
+        // Over HTTP/1.1 a client cannot know before its next answer.
+        let told = peer.line.is_none().then(|| worker.drain.begun()).flatten();
+        if told.is_some_and(|at| received >= at + GRACE) {
             return Err((Problem::DRAINING, Refusal::Draining));
         }
         let headers = request.headers();
@@ -132,7 +141,7 @@ impl Story {
         let origin = Origin {
             peer: address,
             secure: peer.secure,
-            trusted: worker.trusted_proxies.iter().any(|net| net.contains(&address)),
+            trusted: setup.trusted_proxies.iter().any(|net| net.contains(&address)),
             host: request
                 .uri()
                 .authority()
@@ -140,7 +149,7 @@ impl Story {
                 .or_else(|| headers.get(header::HOST).cloned()),
             version: request.version(),
         };
-        let client = origin.client(headers, &worker.trusted_proxies);
+        let client = origin.client(headers, &setup.trusted_proxies);
         let mut guest = site.gate.admit(headers, client).await?;
         let declared = headers.get(header::CONTENT_LENGTH).and_then(|n| n.to_str().ok()?.parse::<u64>().ok());
         if declared.is_some_and(|length| length > site.config.limits.body) {

@@ -4,7 +4,7 @@
 use std::{
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicUsize, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
     },
     time::Instant,
 };
@@ -22,9 +22,9 @@ use crate::{
 /// The endpoints of one agent.
 #[derive(Debug)]
 pub struct Standings {
-    agent: Box<str>,
-    balance: Balance,
-    eject: Option<config::Eject>,
+    config: config::Agent,
+    /// Nobody is given runs by these any more.
+    retired: AtomicBool,
     seats: Vec<Seat>,
     turn: AtomicUsize,
     judgements: Mutex<Vec<Judgement>>,
@@ -63,13 +63,35 @@ impl Standings {
         };
         let seats: Vec<_> = config.urls.iter().map(|url| seat(url.to_string())).collect();
         Arc::new(Self {
-            agent: config.name.as_str().into(),
-            balance: config.balance,
-            eject: config.eject,
+            config: config.clone(),
+            retired: AtomicBool::new(false),
             judgements: Mutex::new(seats.iter().map(|_| Judgement::default()).collect()),
             seats,
             turn: AtomicUsize::new(0),
         })
+    }
+
+    /// Whether what is known here is as true of this agent: the same urls, judged in the same way.
+    pub fn are_of(&self, agent: &config::Agent) -> bool {
+        let own = &self.config;
+        own.name == agent.name
+            && own.urls == agent.urls
+            && own.balance == agent.balance
+            && own.eject == agent.eject
+            && own.health == agent.health
+    }
+
+    /// Takes them out of use. Runs that began with them still end with them, but nobody is judged by these any more, and
+    /// the figures hold nothing against endpoints that are not asked.
+    pub fn retire(&self) {
+        let judgements = self.judgements();
+        self.retired.store(true, Relaxed);
+        self.seats.iter().for_each(|seat| seat.metrics.healthy(true));
+        drop(judgements);
+    }
+
+    fn is_retired(&self) -> bool {
+        self.retired.load(Relaxed)
     }
 
     /// One of them, by its place in the configuration.
@@ -79,7 +101,7 @@ impl Standings {
 
     /// Whether the choice needs to know the thread.
     pub fn sticks(&self) -> bool {
-        self.balance == Balance::Thread && self.seats.len() > 1
+        self.config.balance == Balance::Thread && self.seats.len() > 1
     }
 
     /// The places in the order in which a run of this thread tries them.
@@ -96,7 +118,7 @@ impl Standings {
                 is_out: judgement.is_out(),
             })
             .collect();
-        let by = match (self.balance, thread) {
+        let by = match (self.config.balance, thread) {
             (Balance::Thread, Some(thread)) => By::Thread(thread),
             (Balance::RoundRobin, _) => By::Turn,
             (Balance::LeastRuns | Balance::Thread, _) => By::Runs,
@@ -111,8 +133,8 @@ impl Standings {
 
     fn bring_back(&self, judgements: &mut [Judgement], now: Instant) {
         for (seat, judgement) in self.seats.iter().zip(judgements) {
-            if judgement.ejection.is_back(now) {
-                tracing::info!(agent = %self.agent, endpoint = %seat.name, "endpoint is given runs again after its failures");
+            if judgement.ejection.is_back(now) && !self.is_retired() {
+                tracing::info!(agent = %self.config.name, endpoint = %seat.name, "endpoint is given runs again after its failures");
                 seat.metrics.healthy(!judgement.is_out());
             }
         }
@@ -156,15 +178,18 @@ impl Standing {
 
     /// A request failed at it, by its own fault.
     pub fn failed(&self, now: Instant) {
-        let Some(rule) = &self.all.eject else { return };
+        let Some(rule) = &self.all.config.eject else { return };
         let mut judgements = self.all.judgements();
+        if self.all.is_retired() {
+            return;
+        }
         let last = !judgements.iter().enumerate().any(|(place, other)| place != self.place && !other.is_out());
         let Some(judgement) = judgements.get_mut(self.place) else { return };
         if judgement.ejection.failed(rule, last, now) {
             let seat = self.seat();
             seat.metrics.healthy(false);
             seat.metrics.ejected();
-            let (agent, endpoint, failures) = (&self.all.agent, &seat.name, rule.failures);
+            let (agent, endpoint, failures) = (&self.all.config.name, &seat.name, rule.failures);
             tracing::warn!(%agent, %endpoint, failures, duration = ?rule.duration, "endpoint is taken out after failures");
         }
     }
@@ -172,13 +197,13 @@ impl Standing {
     /// A check found that it works, or why not.
     pub fn checked(&self, result: Result<(), String>) {
         let mut judgements = self.all.judgements();
-        let Some(judgement) = judgements.get_mut(self.place) else { return };
+        let Some(judgement) = judgements.get_mut(self.place).filter(|_| !self.all.is_retired()) else { return };
         if !judgement.health.checked(result.is_ok()) {
             return;
         }
         let seat = self.seat();
         seat.metrics.healthy(!judgement.is_out());
-        let (agent, endpoint) = (&self.all.agent, &seat.name);
+        let (agent, endpoint) = (&self.all.config.name, &seat.name);
         match result {
             Ok(()) => tracing::info!(%agent, %endpoint, "endpoint is healthy again"),
             Err(why) => tracing::warn!(%agent, %endpoint, why, "endpoint is not healthy"),

@@ -2,45 +2,41 @@
 //! end. Threads share nothing but the counters of the metrics, the standing of the agents' endpoints and who is let in.
 
 use std::{
+    cell::{Cell, RefCell},
+    collections::BTreeMap,
     future::{Future, poll_fn},
     io,
-    net::TcpListener as StdListener,
+    net::{SocketAddr, TcpListener as StdListener},
     pin::pin,
-    rc::Rc,
-    sync::Arc,
+    rc::{Rc, Weak},
     time::{Duration, Instant},
 };
 
 use http::Request;
 use hyper::{body::Incoming, service::service_fn};
 use hyper_util::{rt::TokioTimer, server::conn::auto};
-use ipnet::IpNet;
 use tokio::{
     net::{TcpListener, TcpStream},
-    sync::watch,
+    sync::{Notify, mpsc, oneshot},
+    task::JoinHandle,
 };
 
 use super::{
-    admit::Gates,
     agent::Agent,
-    certificates::Certificates,
-    cors,
-    crowd::{Crowd, Presence},
-    drain::Drain,
+    crowd::Presence,
+    drain::{Connected, Drain},
     endpoint,
+    farewell::Farewell,
     handshake::{self, Spoken},
-    health,
+    health::Checks,
     hurry::Hurried,
-    route,
+    listen::{self, Ports, Trouble},
+    plan::Plan,
     run::{self, Peer},
-    site::Site,
+    setup::Setup,
     socket::{ClientSocket, Line},
-    standing::Standings,
 };
-use crate::{
-    config::Config,
-    observe::{Metrics, Refusal},
-};
+use crate::observe::{Metrics, Refusal};
 
 /// The most bytes that one connection holds in each direction before it waits for the other side.
 pub const MAX_BUFFER: usize = 64 * 1024;
@@ -70,152 +66,205 @@ impl<F: Future + 'static> hyper::rt::Executor<F> for Local {
     }
 }
 
-/// Where the process stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
-    /// Serving.
-    Up,
-    /// Shutting down; the runs left are ended at this time.
-    Draining(Instant),
+/// What a thread is told to do.
+#[derive(Debug)]
+pub enum Order {
+    /// To serve by this plan from now on.
+    Serve {
+        /// The plan.
+        plan: Box<Plan>,
+        /// Sockets to accept connections from, with their addresses.
+        open: Vec<(SocketAddr, StdListener)>,
+        /// Addresses at which no more are accepted.
+        close: Vec<SocketAddr>,
+    },
+    /// To shut down; the runs left are ended at this time.
+    Drain(Instant),
 }
 
 /// What all requests on one thread share.
 #[derive(Debug)]
 pub struct Worker {
-    /// The routes, in the order in which they are tried.
-    pub sites: Vec<Rc<Site>>,
-    /// The agents.
-    pub agents: Vec<Rc<Agent>>,
-    /// Peers whose word on who they speak for is believed.
-    pub trusted_proxies: Vec<IpNet>,
-    /// What TLS is spoken with.
-    pub certificates: Arc<Certificates>,
+    setup: RefCell<Rc<Setup>>,
+    /// Agents that are configured no more, or otherwise, but have runs.
+    past: RefCell<Vec<Weak<Agent>>>,
     /// The figures.
     pub metrics: Metrics,
     /// The order to shut down.
     pub drain: Rc<Drain>,
-    crowd: Arc<Crowd>,
+    ports: Ports,
+    builders: Builders,
 }
 
-/// What all threads share.
-#[derive(Clone, Debug)]
-pub struct Shared {
-    /// What TLS is spoken with.
-    pub certificates: Arc<Certificates>,
-    /// Who may ask, by route.
-    pub gates: Gates,
-    /// Who is connected.
-    pub crowd: Arc<Crowd>,
-    /// What is known of the agents' endpoints, in the order of the agents.
-    pub standings: Arc<[Arc<Standings>]>,
-}
+/// A listener's task, and how to end it.
+type Listening = (oneshot::Sender<()>, JoinHandle<()>);
 
 impl Worker {
-    /// A thread's share of this configuration, with what all threads know of its agents, in their order.
-    pub fn new(config: &Config, shared: &Shared, metrics: &Metrics) -> io::Result<Rc<Self>> {
-        let agents = config
-            .agents
-            .iter()
-            .zip(&*shared.standings)
-            .map(|(agent, standings)| Agent::new(agent, &shared.certificates, standings.clone()).map(Rc::new))
-            .collect::<io::Result<Vec<_>>>()?;
-        let mut routes = config.routes.clone();
-        route::order(&mut routes);
-        let sites = routes
-            .iter()
-            .map(|route| Site::new(route, &agents, &shared.gates, metrics))
-            .collect::<io::Result<Vec<_>>>()?;
+    /// A thread's share of this plan.
+    ///
+    /// # Errors
+    ///
+    /// What cannot be made of the configuration.
+    pub fn new(plan: &Plan, ports: Ports, metrics: &Metrics) -> io::Result<Rc<Self>> {
         Ok(Rc::new(Self {
-            sites,
-            agents,
-            trusted_proxies: config.trusted_proxies.clone(),
-            certificates: shared.certificates.clone(),
+            setup: RefCell::new(Setup::new(plan, None, metrics)?),
+            past: RefCell::default(),
             metrics: metrics.clone(),
             drain: Rc::default(),
-            crowd: shared.crowd.clone(),
+            ports,
+            builders: Builders::new(),
         }))
     }
 
-    /// The site that a request is for.
-    pub fn site_for<B>(&self, request: &Request<B>) -> Option<&Rc<Site>> {
-        let (path, headers) = (request.uri().path(), request.headers());
-        let host = route::host_of(request.uri(), headers);
-        if cors::is_preflight(request) {
-            // A preflight has none of the headers that tell routes apart; any of them that knows the page will do.
-            let first = self.sites.iter().find(|site| route::reaches(&site.config, host, path))?;
-            let alike =
-                |site: &&Rc<Site>| site.config.path == first.config.path && route::reaches(&site.config, host, path);
-            let knows = |site: &&Rc<Site>| site.page(headers).is_some_and(|page| page.may_ask());
-            if let Some(site) = self.sites.iter().filter(alike).find(knows) {
-                return Some(site);
-            }
-        }
-        self.sites.iter().find(|site| route::serves(&site.config, host, path, headers))
+    /// What requests are served by at this moment.
+    pub fn setup(&self) -> Rc<Setup> {
+        self.setup.borrow().clone()
     }
 
     /// Serves until the process has drained. One thread `checks` the agents' endpoints for all.
     pub async fn run(
         self: Rc<Self>,
-        listeners: Vec<StdListener>,
-        mut phase: watch::Receiver<Phase>,
+        listeners: Vec<(SocketAddr, StdListener)>,
+        mut orders: mpsc::UnboundedReceiver<Order>,
         checks: bool,
     ) -> io::Result<()> {
-        let _checking = checks.then(|| health::watch(&self.agents));
-        for listener in listeners {
-            let listener = TcpListener::from_std(listener)?;
-            tokio::task::spawn_local(self.clone().accept(listener));
+        let mut checking = Checks::default();
+        if checks {
+            checking.check(&self.setup().agents);
         }
-        tokio::task::spawn_local(self.clone().sweep());
+        let mut listening = BTreeMap::new();
+        for (address, listener) in listeners {
+            listening.insert(address, self.listen(listener)?);
+        }
+        let refresh = Rc::new(Notify::new());
+        tokio::task::spawn_local(self.clone().sweep(refresh.clone()));
         let deadline = loop {
-            if let Phase::Draining(deadline) = *phase.borrow_and_update() {
-                break deadline;
-            }
-            if phase.changed().await.is_err() {
-                break Instant::now();
+            match orders.recv().await {
+                Some(Order::Serve { plan, open, close }) => {
+                    self.change(&plan);
+                    if checks {
+                        checking.check(&self.setup().agents);
+                    }
+                    refresh.notify_one();
+                    for (address, listener) in open {
+                        listening.insert(address, self.listen(listener)?);
+                    }
+                    for address in close {
+                        if let Some((stop, _)) = listening.remove(&address) {
+                            let _ = stop.send(());
+                        }
+                    }
+                }
+                Some(Order::Drain(deadline)) => break deadline,
+                None => break Instant::now(),
             }
         };
         self.drain.begin(deadline);
         let last = tokio::time::Instant::from_std(deadline) + LAST_WORDS;
-        let _ = tokio::time::timeout_at(last, self.drain.finished()).await;
+        let finished = async {
+            let (stops, ends): (Vec<_>, Vec<_>) = listening.into_values().unzip();
+            for stop in stops {
+                // One that is over needs no order.
+                let _ = stop.send(());
+            }
+            for end in ends {
+                let _ = end.await;
+            }
+            self.drain.finished().await;
+        };
+        let _ = tokio::time::timeout_at(last, finished).await;
         // Bodies that are over may still be on their way out of their connections.
         tokio::time::sleep(LAST_WORDS.min(Duration::from_millis(50))).await;
         Ok(())
     }
 
-    async fn accept(self: Rc<Self>, listener: TcpListener) {
-        let builders = Rc::new(Builders::new());
+    /// Serves by another plan from now on. Requests that have begun keep theirs.
+    fn change(&self, plan: &Plan) {
+        let before = self.setup();
+        match Setup::new(plan, Some(&before), &self.metrics) {
+            Ok(setup) => {
+                let mut past = self.past.borrow_mut();
+                past.retain(|agent| agent.strong_count() > 0);
+                let gone =
+                    before.agents.iter().filter(|agent| !setup.agents.iter().any(|other| Rc::ptr_eq(agent, other)));
+                past.extend(gone.map(Rc::downgrade));
+                self.setup.replace(setup);
+            }
+            // It was tried out before it came here.
+            Err(error) => tracing::error!(%error, "a thread keeps the former configuration"),
+        }
+    }
+
+    fn listen(self: &Rc<Self>, listener: StdListener) -> io::Result<Listening> {
+        let (stop, stopped) = oneshot::channel();
+        let listener = TcpListener::from_std(listener)?;
+        Ok((stop, tokio::task::spawn_local(self.clone().accept(listener, stopped))))
+    }
+
+    /// Accepts connections until it is told to stop, and then those that wait.
+    async fn accept(self: Rc<Self>, listener: TcpListener, mut stopped: oneshot::Receiver<()>) {
+        let mut trouble = Trouble::default();
+        let mut last = None;
         loop {
-            match listener.accept().await {
-                Ok((stream, address)) => match self.crowd.enter(address.ip()) {
-                    Some(presence) => {
-                        let serving = self.clone().serve(builders.clone(), stream, address, presence);
-                        tokio::task::spawn_local(serving);
+            let until = async {
+                match last {
+                    Some(last) => tokio::time::sleep_until(last).await,
+                    None => drop((&mut stopped).await),
+                }
+            };
+            tokio::select! {
+                biased;
+                () = until => {
+                    if last.is_some() || self.ports == Ports::Own || !listen::turn_away(&listener) {
+                        break;
                     }
-                    None => self.metrics.refused(Refusal::Connections),
-                },
-                Err(error) => {
-                    // Out of file descriptors, mostly: whoever waits is served once some are free.
-                    tracing::warn!(%error, "cannot accept a connection");
-                    tokio::time::sleep(Duration::from_millis(50)).await;
+                    last = Some(tokio::time::Instant::now() + listen::SETTLED);
+                }
+                accepted = listener.accept() => match accepted {
+                    Ok((stream, address)) => self.enter(stream, address),
+                    Err(error) => if let Some(pause) = trouble.pause(&error) {
+                        tokio::time::sleep(pause).await;
+                    },
                 }
             }
+        }
+        let waiting = listener.into_std().and_then(|listener| {
+            loop {
+                match listener.accept() {
+                    Ok((stream, address)) => {
+                        stream.set_nonblocking(true)?;
+                        self.enter(TcpStream::from_std(stream)?, address);
+                    }
+                    Err(error) if listen::is_of_the_peer(&error) => {}
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                    Err(error) => return Err(error),
+                }
+            }
+        });
+        if let Err(error) = waiting {
+            tracing::warn!(%error, "connections that waited could not be accepted");
+        }
+    }
+
+    /// Has a connection served, unless its address has too many.
+    fn enter(self: &Rc<Self>, stream: TcpStream, address: SocketAddr) {
+        match self.setup.borrow().crowd.enter(address.ip()) {
+            Some(presence) => {
+                let serving = self.clone().serve(stream, address, (presence, self.drain.connection()));
+                tokio::task::spawn_local(serving);
+            }
+            None => self.metrics.refused(Refusal::Connections),
         }
     }
 
     /// Serves one connection to its end.
-    async fn serve(
-        self: Rc<Self>,
-        builders: Rc<Builders>,
-        stream: TcpStream,
-        address: std::net::SocketAddr,
-        _presence: Presence,
-    ) {
+    async fn serve(self: Rc<Self>, stream: TcpStream, address: SocketAddr, _counted: (Presence, Connected)) {
         if let Err(error) = stream.set_nodelay(true).and_then(|()| endpoint::keep_alive(&stream)) {
             tracing::debug!(%error, "connection closed before it was served");
             return;
         }
         let line = Rc::new(Line::default());
-        let certificates = self.certificates.server();
+        let certificates = self.setup.borrow().certificates.server();
         let secure = certificates.is_some();
         let (socket, spoken) = match certificates {
             None => (ClientSocket::plain(stream, line.clone()), Spoken::Any),
@@ -226,23 +275,23 @@ impl Worker {
             },
         };
         let socket = Hurried::new(socket, line.clone(), HEAD_LIMIT);
+        let asked = Rc::new(Cell::new(None));
+        let mut farewell = Farewell::new(self.drain.clone(), line.clone(), asked.clone());
         let worker = self.clone();
         let service = service_fn(move |request: Request<Incoming>| {
+            asked.set(Some(request.version()));
             let line = (request.version() < http::Version::HTTP_2).then(|| line.clone());
             // Boxed, so that a connection does not keep room for it while its answer streams.
             Box::pin(run::answer(request, Peer { address, secure, line }, worker.clone()))
         });
-        let mut connection = pin!(builders.of(spoken).serve_connection(socket, service));
-        let mut registration = None;
-        // Whoever comes while it drains is told so in an answer to a request.
-        let mut closing = self.drain.deadline().is_some();
+        let mut connection = pin!(self.builders.of(spoken).serve_connection(socket, service));
         let served = poll_fn(|cx| {
-            registration.get_or_insert_with(|| self.drain.register(cx.waker()));
-            if !closing && self.drain.deadline().is_some() {
-                closing = true;
+            let served = connection.as_mut().poll(cx);
+            if served.is_pending() && farewell.is_due(cx) {
                 connection.as_mut().graceful_shutdown();
+                return connection.as_mut().poll(cx);
             }
-            connection.as_mut().poll(cx)
+            served
         });
         if let Err(error) = served.await {
             tracing::debug!(%error, peer = %address, "connection ended");
@@ -257,21 +306,25 @@ impl Worker {
         }
     }
 
-    async fn sweep(self: Rc<Self>) {
+    /// Looks after gates and agents from time to time, and after gates also when something changed.
+    async fn sweep(self: Rc<Self>, changed: Rc<Notify>) {
         loop {
-            for site in &self.sites {
+            let setup = self.setup();
+            for site in &setup.sites {
                 let gate = site.gate.clone();
                 tokio::task::spawn_local(async move { gate.upkeep().await });
             }
-            tokio::time::sleep(SWEEP).await;
-            for agent in &self.agents {
-                agent.sweep();
+            drop(setup);
+            if tokio::time::timeout(SWEEP, changed.notified()).await.is_err() {
+                self.setup().agents.iter().for_each(|agent| agent.sweep());
+                self.past.borrow().iter().filter_map(Weak::upgrade).for_each(|agent| agent.sweep());
             }
         }
     }
 }
 
 /// What serves connections, by the version of HTTP on them.
+#[derive(Debug)]
 struct Builders {
     any: auto::Builder<Local>,
     http1: auto::Builder<Local>,

@@ -18,7 +18,7 @@ pub(super) fn of_listeners(written: &ListenerTls, context: &Context<'_>, found: 
         authorities: written.client_ca.as_deref().map(|file| context.file(file)),
         identity: Some(Identity { cert: context.file(cert), key: context.file(key) }),
     };
-    judge(&files, "client_ca", &KeyPath::top().key("tls"), found);
+    judge(&files, "client_ca", &KeyPath::top().key("tls"), context, found);
     Some(files)
 }
 
@@ -53,11 +53,11 @@ pub(super) fn of_agent(
                     or name those of this agent in `tls.ca`";
         found.warn(path, what);
     }
-    judge(&files, "ca", path, found);
+    judge(&files, "ca", path, context, found);
     files
 }
 
-fn judge(files: &TlsFiles, authorities: &str, path: &KeyPath, found: &mut Found<'_>) {
+fn judge(files: &TlsFiles, authorities: &str, path: &KeyPath, context: &Context<'_>, found: &mut Found<'_>) {
     let key = |file| match file {
         TlsFile::Authorities => path.key(authorities),
         TlsFile::Cert => path.key("cert"),
@@ -65,7 +65,13 @@ fn judge(files: &TlsFiles, authorities: &str, path: &KeyPath, found: &mut Found<
     };
     match files.read().parts() {
         Ok(parts) => parts.warnings.into_iter().for_each(|problem| found.warn(&key(problem.file), problem.what)),
-        Err(problems) => problems.into_iter().for_each(|problem| found.value(&key(problem.file), problem.what)),
+        Err(problems) => {
+            // Those in use are followed elsewhere; with these, the configuration would not come to be used.
+            let identity = files.identity.iter().flat_map(|own| [&own.cert, &own.key]);
+            let paths = identity.chain(&files.authorities);
+            paths.for_each(|path| context.secrets.files.borrow_mut().note(path));
+            problems.into_iter().for_each(|problem| found.value(&key(problem.file), problem.what));
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! A gateway in this process, at a port of its own.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{io, net::SocketAddr, time::Duration};
 
 use tidegate::{
     config::Config,
@@ -40,6 +40,21 @@ impl Gateway {
             "[agents.bot]\nurl = \"{}\"\n{agent_keys}\n[[routes]]\nagent = \"bot\"\n{route_keys}\n",
             agent.url()
         ))
+    }
+
+    /// Another configuration, at the same address and with as many threads.
+    pub fn reload(&mut self, toml: &str) -> io::Result<()> {
+        self.reload_whole(&format!("listen = \"127.0.0.1:0\"\nthreads = 1\n{toml}"))
+    }
+
+    /// Another configuration.
+    pub fn reload_whole(&mut self, toml: &str) -> io::Result<()> {
+        let config = Config::from_toml(toml).map_err(io::Error::other)?;
+        self.running.reload(&config)
+    }
+
+    pub fn addresses(&self) -> &[SocketAddr] {
+        self.running.addresses()
     }
 
     pub fn address(&self) -> SocketAddr {
