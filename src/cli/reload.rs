@@ -94,7 +94,8 @@ impl Watch {
                 }
                 found = look(&mut self.task) => match found {
                     Found::Files(now) => self.looked(now),
-                    Found::Config(loaded, read, cause) => {
+                    Found::Config(loaded, cause) => {
+                        let (loaded, read) = *loaded;
                         (self.read, self.changing) = (read, None);
                         return (cause, loaded);
                     }
@@ -124,7 +125,7 @@ impl Watch {
 /// What a task came to.
 enum Found {
     Files(Files),
-    Config(Result<Config, Errors>, Files, Cause),
+    Config(Box<(Result<Config, Errors>, Files)>, Cause),
     Nothing,
 }
 
@@ -135,7 +136,7 @@ async fn look(task: &mut Option<Task>) -> Found {
         Some(Task::Look(look)) => look.await.map_or(Found::Nothing, Found::Files),
         Some(Task::Load(load, cause)) => {
             let cause = *cause;
-            load.await.map_or(Found::Nothing, |(loaded, files)| Found::Config(loaded, files, cause))
+            load.await.map_or(Found::Nothing, |loaded| Found::Config(Box::new(loaded), cause))
         }
     };
     *task = None;

@@ -24,16 +24,16 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// A thread's share of this plan. Of what it had `before`, agents that are configured as they were go on, with their
-    /// connections.
+    /// A thread's share of this plan. Of what it had `before`, routes and agents that are configured as they were go on,
+    /// these with their connections.
     ///
     /// # Errors
     ///
     /// What cannot be made of the configuration.
     pub fn new(plan: &Plan, before: Option<&Self>, metrics: &Metrics) -> io::Result<Rc<Self>> {
-        let before = before.map_or(&[][..], |before| &before.agents);
+        let (sites, agents) = before.map_or((&[][..], &[][..]), |before| (&before.sites, &before.agents));
         let agent = |(config, standings): (_, &Arc<_>)| {
-            let same = before.iter().find(|agent| agent.is_of(config, standings));
+            let same = agents.iter().find(|agent| agent.is_of(config, standings));
             same.map_or_else(
                 || Agent::new(config, &plan.certificates, standings.clone()).map(Rc::new),
                 |agent| Ok(agent.clone()),
@@ -44,7 +44,7 @@ impl Setup {
         route::order(&mut routes);
         let sites = routes
             .iter()
-            .map(|route| Site::new(route, &agents, &plan.gates, metrics))
+            .map(|route| Site::new(route, &agents, &plan.gates, sites, metrics))
             .collect::<io::Result<Vec<_>>>()?;
         let trusted_proxies = plan.config.trusted_proxies.clone();
         let (crowd, certificates) = (plan.crowd.clone(), plan.certificates.clone());

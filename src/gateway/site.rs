@@ -47,12 +47,23 @@ pub struct Site {
 }
 
 impl Site {
-    /// The site of this route, which names one of `agents`.
-    pub fn new(route: &config::Route, agents: &[Rc<Agent>], gates: &Gates, metrics: &Metrics) -> io::Result<Rc<Self>> {
+    /// The site of this route, which names one of `agents`. What was made of the same route `before` is not made again:
+    /// patterns take their time, in which no run on this thread would move.
+    pub fn new(
+        route: &config::Route,
+        agents: &[Rc<Agent>],
+        gates: &Gates,
+        before: &[Rc<Self>],
+        metrics: &Metrics,
+    ) -> io::Result<Rc<Self>> {
         let agent = agents.iter().find(|agent| agent.config.name == route.agent);
         let agent = agent.ok_or_else(|| io::Error::other("a route names an agent that is not configured"))?;
         let gate = gates.of(&route.name).ok_or_else(|| io::Error::other("a route has no gate"))?;
-        let recipe = recipe::of(route)?;
+        let same = before.iter().find(|site| site.config == *route);
+        if let Some(site) = same.filter(|site| Rc::ptr_eq(&site.agent, agent) && Arc::ptr_eq(&site.gate, &gate)) {
+            return Ok(site.clone());
+        }
+        let recipe = same.map_or_else(|| recipe::of(route), |site| Ok(site.recipe.clone()))?;
         let escape = match route.escape {
             config::Escape::Off => Escape::Off,
             config::Escape::LineSeparators => Escape::LineSeparators,
