@@ -4,10 +4,10 @@
 //!
 //! What its name decides is decided at once, and goes on as it came. What its arguments have to decide is held until they
 //! are whole, and leaves in one go at the place of its end; other items go on meanwhile. What tells of a held call (a
-//! subagent of it, a result before its arguments are JSON) waits for that end, and all that comes behind it too, in order. A snapshot of the
-//! messages does not wait: the call is not in it and begins after it, unless the snapshot has its answer. That and the
-//! end of the run have it decided by the arguments there are. If more come then, the run ends, as it does where a call
-//! goes on after its end with what cannot be judged by itself.
+//! subagent of it, a result before its arguments are JSON) waits for that end, and all that comes behind it too, in
+//! order. A snapshot of the messages does not wait: the call is not in it and begins after it, unless the snapshot has
+//! its answer. That and the end of the run have it decided by the arguments there are. If more come then, the run ends,
+//! as it does where a call goes on after its end with what cannot be judged by itself.
 //!
 //! The client hears less than the agent said, or later, and so other chunk streams may be open for it. Where a chunk names
 //! no item and the client would take it for another one's, it gets the name.
