@@ -291,7 +291,9 @@ fn arguments(list: &[String]) -> Vec<(String, String)> {
             Some(id) => id.to_owned(),
             None => last.iter().rev().find(|(of, _)| *of == lane).unwrap().1.clone(),
         };
-        last.push((lane, id.clone()));
+        // What names its item is in the lane where that was opened.
+        let opened = last.iter().find(|(_, other)| *other == id).map(|(of, _)| of.clone());
+        last.push((opened.unwrap_or(lane), id.clone()));
         if !calls.iter().any(|(other, ..)| *other == id) {
             calls.push((id.clone(), String::new(), Vec::new()));
         }
