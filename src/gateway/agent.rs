@@ -61,7 +61,7 @@ pub enum Failure {
     Broken,
     /// The gateway had to stop before the head of an answer.
     Drained,
-    /// The request's body stopped coming.
+    /// The request's body stopped coming, or came too slowly.
     BodyTimeout,
     /// The request's body is larger than its limit.
     BodyTooLarge,
@@ -311,13 +311,14 @@ impl Patience {
             if Some(due) == drained {
                 return Poll::Ready(Failure::Drained);
             }
+            // Whose fault it is depends on who is waited for: an agent need not take what it is sent either.
+            let slow_client = self.intake.waits_for_client();
             if Some(due) == self.run {
-                return Poll::Ready(Failure::RunTimeout);
+                return Poll::Ready(if slow_client { Failure::BodyTimeout } else { Failure::RunTimeout });
             }
             // The body may have moved since, which moves this limit too.
             if self.first_event.is_some_and(|limit| self.intake.moved_at() + limit <= due) {
-                let complete = self.intake.progress() == Progress::Complete;
-                return Poll::Ready(if complete { Failure::FirstEventTimeout } else { Failure::BodyTimeout });
+                return Poll::Ready(if slow_client { Failure::BodyTimeout } else { Failure::FirstEventTimeout });
             }
         }
     }

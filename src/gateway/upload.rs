@@ -44,6 +44,8 @@ pub struct Intake {
     taken: Cell<u64>,
     progress: Cell<Progress>,
     moved_at: Cell<Instant>,
+    /// Whoever takes the body has asked for more than the client has sent.
+    is_awaited: Cell<bool>,
     scan: RefCell<Option<InputScan>>,
     metrics: Metrics,
     route: Arc<RouteMetrics>,
@@ -62,6 +64,7 @@ impl Intake {
             taken: Cell::new(0),
             progress: Cell::new(Progress::Going),
             moved_at: Cell::new(Instant::now()),
+            is_awaited: Cell::new(false),
             scan: RefCell::new(readable.then(InputScan::new)),
             metrics,
             route,
@@ -136,6 +139,11 @@ impl Intake {
         self.progress.get()
     }
 
+    /// Whether it is the client that the rest of the body is waited for, and not whoever has to take it.
+    pub fn waits_for_client(&self) -> bool {
+        self.progress.get() == Progress::Going && self.is_awaited.get()
+    }
+
     /// When bytes of it were last handed on.
     pub fn moved_at(&self) -> Instant {
         self.moved_at.get()
@@ -175,7 +183,9 @@ impl Intake {
 
     /// Takes the next frame of the body from the client.
     fn poll_frame(&self, body: &mut Incoming, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Stopped>>> {
-        let why = match ready!(Pin::new(&mut *body).poll_frame(cx)) {
+        let frame = Pin::new(&mut *body).poll_frame(cx);
+        self.is_awaited.set(frame.is_pending());
+        let why = match ready!(frame) {
             None => {
                 self.complete();
                 return Poll::Ready(None);

@@ -2,7 +2,13 @@
 
 use std::time::Duration;
 
-use super::support::{Agent, Connection, Gateway, STARTED, STREAM, chunk, code_of, delta, frame, get, post, soon};
+use http::Request;
+
+use super::support::{
+    Agent, Connection, Gateway, INPUT, STARTED, STREAM, chunk, code_of, delta, frame, get,
+    http2::{Client, Http2Agent, feed},
+    post, soon,
+};
 
 async fn problem(mut client: Connection) -> (u16, String) {
     let (head, body) = client.message().await;
@@ -133,6 +139,47 @@ async fn a_client_that_stops_in_its_upload_is_a_408_and_the_agent_is_let_go() {
     connection.is_left().await;
     gateway.shows("tidegate_requests_refused_total", &["reason=\"malformed\""], 1.0).await;
     assert_eq!(gateway.figure("tidegate_runs_total", &[]), 0.0);
+}
+
+#[tokio::test]
+async fn an_upload_that_outlasts_a_run_is_the_clients_fault() {
+    let agent = Agent::new().await;
+    let gateway = with(&agent, "run = \"400ms\"");
+    let mut client = gateway.ask("POST / HTTP/1.1\r\nhost: g\r\ncontent-length: 100\r\n\r\n").await;
+    let mut connection = agent.accept().await;
+    connection.head().await;
+    for byte in INPUT[..20].bytes() {
+        client.try_send([byte]).await;
+        tokio::time::sleep(Duration::from_millis(30)).await;
+    }
+    assert_eq!(problem(client).await, (408, "BODY_TIMEOUT".into()));
+    connection.is_left().await;
+    gateway.shows("tidegate_requests_refused_total", &["reason=\"malformed\""], 1.0).await;
+    assert_eq!(gateway.figure("tidegate_runs_total", &[]), 0.0);
+}
+
+#[tokio::test]
+async fn an_agent_that_does_not_take_the_input_is_a_504_whatever_limit_it_is() {
+    for (limit, outcome) in [("first_event", "timeout_first_event"), ("run", "timeout_run")] {
+        let mut agent = Http2Agent::new().await;
+        let gateway = agent.gateway(&format!("timeouts = {{ {limit} = \"500ms\" }}"), "");
+        let mut client = Client::connect(&gateway).await;
+        let (feeder, body) = feed();
+        let request = Request::post("http://gate/").header("content-type", "application/json");
+        let answer = tokio::spawn(client.send(request, body));
+        let talk = tokio::spawn(async move {
+            let mut taken = feeder.data(INPUT.strip_suffix('}').unwrap()).await;
+            while taken {
+                taken = feeder.data([b' '; 16 * 1024]).await;
+            }
+        });
+        let unread = agent.request().await;
+        assert_eq!(soon(answer).await.unwrap().unwrap().status(), 504);
+        gateway.counted(outcome, 1.0).await;
+        assert_eq!(gateway.figure("tidegate_requests_refused_total", &[]), 0.0);
+        drop((client, unread));
+        soon(talk).await.unwrap();
+    }
 }
 
 #[tokio::test]
