@@ -125,9 +125,8 @@ impl Story {
             return Err((Problem::DRAINING, Refusal::Draining));
         }
         let headers = request.headers();
-        // The length itself is gone from the headers by now.
-        let both = peer.line.as_ref().is_some_and(|line| line.has_both_framings());
-        if both && headers.contains_key(header::TRANSFER_ENCODING) {
+        // A length beside a transfer coding is gone from the headers by now.
+        if peer.line.as_ref().is_some_and(|line| !line.is_clear()) {
             return Err((Problem::BAD_FRAMING, Refusal::Malformed));
         }
         if headers.get_all(header::HOST).iter().nth(1).is_some() {

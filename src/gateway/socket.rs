@@ -4,6 +4,7 @@
 use std::{
     cell::{Cell, RefCell},
     io,
+    mem::MaybeUninit,
     pin::Pin,
     rc::Rc,
     task::{Context, Poll, ready},
@@ -18,12 +19,12 @@ use tokio::{
 };
 use tokio_rustls::server::TlsStream;
 
-use super::{alarm::Alarm, handshake, head::HeadScan};
+use super::{alarm::Alarm, framing::Framing, handshake};
 
 /// Vectored writes up to this length are put together first.
 const SMALL: usize = 512;
-/// How much is read at once as long as the head of a request is looked at.
-const HEAD_PIECE: usize = 2048;
+/// How much is read at once where the framing of requests has to be looked at.
+const PIECE: usize = 16 * 1024;
 
 /// What is seen of one client's socket, shared between it and the run that writes to it.
 #[derive(Debug, Default)]
@@ -33,37 +34,41 @@ pub struct Line {
     stalled_at: Cell<Option<Instant>>,
     stalled: Cell<Duration>,
     give_up: Cell<Option<Instant>>,
-    head: RefCell<HeadScan>,
+    framing: RefCell<Framing>,
+    requests: Cell<u64>,
     answering: Cell<bool>,
 }
 
 impl Line {
-    /// The next bytes are the head of a request.
-    ///
-    /// A head that was sent before the answer to the request before it was over is not seen whole.
+    /// The answer is over, and the next request may come.
     pub fn expect_head(&self) {
-        self.head.take();
         self.answering.set(false);
     }
 
-    /// A request is there, and is answered from now on.
+    /// The next request is answered from now on.
     pub fn answers(&self) {
+        self.requests.set(self.requests.get() + 1);
         self.answering.set(true);
     }
 
     /// Whether the head of a request is there, and the request is yet to be answered. Over HTTP/2 it always is.
     pub fn has_head(&self) -> bool {
-        self.answering.get() || self.head.borrow().is_over()
+        self.answering.get() || self.has_unanswered() || self.framing.borrow().is_lost()
     }
 
     /// Whether some of the head of the next request is there.
     pub fn has_begun(&self) -> bool {
-        self.head.borrow().has_begun()
+        self.framing.borrow().has_begun()
     }
 
-    /// Whether the last head had a length and a transfer coding.
-    pub fn has_both_framings(&self) -> bool {
-        self.head.borrow().has_both()
+    /// Whether there is a request that nobody has begun to answer.
+    fn has_unanswered(&self) -> bool {
+        self.framing.borrow().heads() > self.requests.get()
+    }
+
+    /// Whether there is one way to read the head of the request that is answered, and of all before it.
+    pub fn is_clear(&self) -> bool {
+        self.framing.borrow().heads() >= self.requests.get()
     }
 
     /// Wants to know when the socket next takes bytes.
@@ -197,20 +202,20 @@ impl ClientSocket {
     }
 
     fn read(&mut self, cx: &mut Context<'_>, mut buf: ReadBufCursor<'_>) -> Poll<io::Result<()>> {
-        if self.line.head.borrow().is_over() {
+        if self.line.framing.borrow().is_lost() {
             return match &mut self.io {
                 Io::Plain(io) => Pin::new(io).poll_read(cx, buf),
                 Io::Tls(io) => Pin::new(io).poll_read(cx, buf),
             };
         }
-        let mut room = [0; HEAD_PIECE];
-        let most = buf.remaining().min(HEAD_PIECE);
-        let mut piece = ReadBuf::new(&mut room[..most]);
+        let most = buf.remaining().min(PIECE);
+        let mut room = [MaybeUninit::uninit(); PIECE];
+        let mut piece = ReadBuf::uninit(&mut room[..most]);
         ready!(match &mut self.io {
             Io::Plain(io) => Pin::new(io.inner_mut()).poll_read(cx, &mut piece),
             Io::Tls(io) => Pin::new(io.inner_mut()).poll_read(cx, &mut piece),
         })?;
-        self.line.head.borrow_mut().feed(piece.filled());
+        self.line.framing.borrow_mut().feed(piece.filled());
         buf.put_slice(piece.filled());
         Poll::Ready(Ok(()))
     }

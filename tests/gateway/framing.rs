@@ -84,25 +84,47 @@ async fn a_length_beside_chunked_is_refused_on_a_used_connection_too() {
     }
 }
 
-/// Behind a request that is still being answered it is taken for chunked alone, and the connection is closed after it.
 #[tokio::test]
-async fn a_length_beside_chunked_behind_another_request_is_one_request_and_the_last() {
-    for headers in BOTH {
-        let request = format!(
-            "GET /first HTTP/1.1\r\nhost: g\r\n\r\nPOST /x HTTP/1.1\r\nhost: g\r\n{headers}\r\n\r\n0\r\n\r\n{INNER}"
-        );
+async fn a_length_beside_chunked_is_refused_behind_any_other_request() {
+    let first = [
+        "GET /first HTTP/1.1\r\nhost: g\r\n\r\n",
+        "POST /first HTTP/1.1\r\nhost: g\r\ncontent-length: 9\r\n\r\nGET / \r\n\r",
+        "POST /first HTTP/1.1\r\nhost: g\r\ntransfer-encoding: chunked\r\n\r\n3;a=b\r\n0\r\n\r\n0\r\nx-a: b\r\n\r\n",
+    ];
+    for (headers, first) in BOTH.into_iter().flat_map(|headers| first.map(|first| (headers, first))) {
         let agent = Agent::new().await;
         let gateway = Gateway::before(&agent);
-        let mut client = gateway.ask(&request).await;
-        let (mut connection, head, _) = agent.request().await;
-        assert_eq!(head.asks().1, "/agui/first");
-        connection.send("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").await;
-        let (head, body) = connection.message().await;
-        assert_eq!((head.asks().1, head.is_chunked(), head.length(), body.len()), ("/agui/x", true, None, 0));
-        connection.send("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").await;
-        let answers = String::from_utf8(client.leftover().await.0).unwrap();
-        assert_eq!(answers.matches("HTTP/1.1 200 OK").count(), 2, "{answers}");
+        let bad = format!("POST /x HTTP/1.1\r\nhost: g\r\n{headers}\r\n\r\n0\r\n\r\n{INNER}");
+        let mut client = gateway.ask(format!("{first}{first}{bad}")).await;
+        let mut connection = agent.accept().await;
+        for _ in 0..2 {
+            assert_eq!(connection.message().await.0.asks().1, "/agui/first");
+            connection.send("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").await;
+            assert_eq!(client.message().await.0.status(), 200);
+        }
+        let (head, body) = client.message().await;
+        assert!(head.status() == 400 && String::from_utf8_lossy(&body).contains("BAD_FRAMING"), "{first}{headers}");
+        assert_eq!(client.leftover().await.0, b"");
         assert!(connection.is_quiet().await && agent.is_left_alone().await);
+    }
+}
+
+#[tokio::test]
+async fn requests_that_do_not_wait_for_each_other_are_each_answered() {
+    let chunked = "POST /a HTTP/1.1\r\nhost: g\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n";
+    let sized = "POST /b HTTP/1.1\r\nhost: g\r\ncontent-length: 3\r\n\r\nabc";
+    let all = [chunked, sized, INNER, chunked, INNER, sized].concat();
+    for size in [all.len(), 7] {
+        let agent = Agent::new().await;
+        let gateway = Gateway::before(&agent);
+        let mut client = gateway.connect().await;
+        client.send_apart(all.as_bytes().chunks(size)).await;
+        let mut connection = agent.accept().await;
+        for path in ["/agui/a", "/agui/b", "/agui/inner", "/agui/a", "/agui/inner", "/agui/b"] {
+            assert_eq!(connection.message().await.0.asks().1, path);
+            connection.send("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").await;
+            assert_eq!(client.message().await.0.status(), 200);
+        }
     }
 }
 
