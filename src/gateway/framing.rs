@@ -278,7 +278,10 @@ mod tests {
             post("content-length: 5 \r\ncontent-length:5", "GET /"),
             post("content-length: 0", ""),
             post("transfer-encoding: chunked", "0\r\n\r\n"),
-            post("Transfer-Encoding: chunked", "3\r\n\r\n\r\r\n00A ;a=\"b\"\r\n0123456789\r\n0;\r\nx-sum: 5\r\na: b\r\n\r\n"),
+            post(
+                "Transfer-Encoding: chunked",
+                "3\r\n\r\n\r\r\n00A ;a=\"b\"\r\n0123456789\r\n0;\r\nx-sum: 5\r\na: b\r\n\r\n",
+            ),
             post("x-transfer-encoding: chunked\r\ncontent-lengths: 4", ""),
             post("te: content-length: 3\r\ntransfer-encoding: content-length: 3", "0\r\n\r\n"),
             "\r\n\r\n".to_owned() + GET,
@@ -286,7 +289,10 @@ mod tests {
         ];
         for body in &bodies {
             assert_eq!(heads(&(body.clone() + GET)), (2, true), "{body:?}");
-            assert_eq!(heads(&(body.clone() + &post("content-length: 5\r\ntransfer-encoding: chunked", ""))), (1, false));
+            assert_eq!(
+                heads(&(body.clone() + &post("content-length: 5\r\ntransfer-encoding: chunked", ""))),
+                (1, false)
+            );
         }
         assert_eq!(heads(&bodies.concat()), (bodies.len() as u64, true));
     }
@@ -296,7 +302,8 @@ mod tests {
         for headers in ["content-length: 3, 3", "content-length:", "content-length: 3\r\ncontent-length: 4"] {
             assert_eq!(heads(&post(headers, GET)), (0, false), "{headers}");
         }
-        for body in ["3\nabc\r\n0\r\n\r\n", "0\n\n", "0\r\na: b\n\r\n", "11111111111111111\r\n", "ffffffffffffffff\r\n"] {
+        for body in ["3\nabc\r\n0\r\n\r\n", "0\n\n", "0\r\na: b\n\r\n", "11111111111111111\r\n", "ffffffffffffffff\r\n"]
+        {
             assert_eq!(heads(&(post("transfer-encoding: chunked", body) + GET)), (1, false), "{body:?}");
         }
     }

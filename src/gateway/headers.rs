@@ -51,6 +51,12 @@ pub fn carry_json(method: &Method, headers: &HeaderMap) -> bool {
     *method == Method::POST && headers.get(header::CONTENT_TYPE).is_none_or(json)
 }
 
+/// Whether the body has no transfer coding but `chunked`, said once. Any other one would be lost on the way.
+pub fn are_framed_plainly(headers: &HeaderMap) -> bool {
+    let mut codings = headers.get_all(header::TRANSFER_ENCODING).iter();
+    codings.next().is_none_or(|coding| coding.as_bytes().eq_ignore_ascii_case(b"chunked")) && codings.next().is_none()
+}
+
 /// Where a request came from, for those behind the gateway.
 #[derive(Clone, Debug)]
 pub struct Origin {
@@ -177,6 +183,22 @@ pub fn of_run(headers: &mut HeaderMap, content_type: &'static str) {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn chunked_is_the_only_transfer_coding_and_is_said_once() {
+        let plain = |codings: &[&'static str]| {
+            let codings = codings.iter().map(|coding| (header::TRANSFER_ENCODING, HeaderValue::from_static(coding)));
+            let mut headers = HeaderMap::new();
+            headers.extend(codings);
+            are_framed_plainly(&headers)
+        };
+        assert!(plain(&[]) && plain(&["chunked"]) && plain(&["Chunked"]));
+        for codings in
+            [&["gzip, chunked"][..], &["chunked, chunked"], &["chunked", "chunked"], &["identity", "chunked"], &[""]]
+        {
+            assert!(!plain(codings), "{codings:?}");
+        }
+    }
 
     fn map(list: &[(&'static str, &'static str)]) -> HeaderMap {
         list.iter().map(|(k, v)| (HeaderName::from_static(k), HeaderValue::from_static(v))).collect()

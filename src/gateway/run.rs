@@ -126,7 +126,7 @@ impl Story {
         }
         let headers = request.headers();
         // A length beside a transfer coding is gone from the headers by now.
-        if peer.line.as_ref().is_some_and(|line| !line.is_clear()) {
+        if peer.line.as_ref().is_some_and(|line| !line.is_clear()) || !headers::are_framed_plainly(headers) {
             return Err((Problem::BAD_FRAMING, Refusal::Malformed));
         }
         if headers.get_all(header::HOST).iter().nth(1).is_some() {
