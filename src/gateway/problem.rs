@@ -115,9 +115,12 @@ impl Problem {
             "a request has one Content-Length, or Transfer-Encoding: chunked, and never both",
         )
     };
-    /// Several hosts, of which each reader may take another.
-    pub const BAD_HOST: Self =
-        Self::new(StatusCode::BAD_REQUEST, "BAD_HOST", "the request has more than one Host; send the one it is for");
+    /// No host, or none that can be told, or several, of which each reader may take another.
+    pub const BAD_HOST: Self = Self::new(
+        StatusCode::BAD_REQUEST,
+        "BAD_HOST",
+        "a request has one Host: the name or address that it is for, with or without a port",
+    );
     /// `limits.body`.
     pub const BODY_TOO_LARGE: Self = Self {
         close: true,

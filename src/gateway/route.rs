@@ -1,7 +1,7 @@
 //! A request's host, path and headers come in, the route that serves it goes out. No two routes are alike:
 //! the configuration is refused if they could be.
 
-use http::{HeaderMap, Uri};
+use http::{HeaderMap, HeaderValue, Uri, Version, header, uri::Authority};
 
 use crate::config;
 
@@ -45,6 +45,25 @@ pub fn climbs(path: &str) -> bool {
             let plain = path.to_ascii_lowercase().replace("%2e", ".").replace("%2f", "/").replace("%5c", "/");
             plain.split(['/', '\\']).any(|segment| segment == "..")
         }
+}
+
+/// Whether a request says for whom it is as its version asks for: HTTP/1.1 has one `Host`, and none is anything but a
+/// host and a port (RFC 9112, 3.2).
+pub fn names_its_host(version: Version, headers: &HeaderMap) -> bool {
+    let mut hosts = headers.get_all(header::HOST).iter();
+    match hosts.next() {
+        Some(host) => is_host(host) && hosts.next().is_none(),
+        None => version != Version::HTTP_11,
+    }
+}
+
+/// Whether this is a host with or without a port, or empty, as for a target that has none.
+fn is_host(value: &HeaderValue) -> bool {
+    value.is_empty()
+        || Authority::try_from(value.as_bytes()).is_ok_and(|authority| {
+            let port = authority.as_str().strip_prefix(authority.host());
+            port.is_some_and(|port| port.strip_prefix(':').unwrap_or(port).bytes().all(|byte| byte.is_ascii_digit()))
+        })
 }
 
 /// The host a request asks for, without its port.

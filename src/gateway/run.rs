@@ -129,7 +129,7 @@ impl Story {
         if peer.line.as_ref().is_some_and(|line| !line.is_clear()) || !headers::are_framed_plainly(headers) {
             return Err((Problem::BAD_FRAMING, Refusal::Malformed));
         }
-        if headers.get_all(header::HOST).iter().nth(1).is_some() {
+        if !route::names_its_host(request.version(), headers) {
             return Err((Problem::BAD_HOST, Refusal::Malformed));
         }
         if route::climbs(request.uri().path()) {
