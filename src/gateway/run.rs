@@ -3,7 +3,7 @@
 
 use std::{convert::Infallible, rc::Rc, sync::Arc, time::Instant};
 
-use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, Version, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Version, header};
 use hyper::body::Incoming;
 
 use super::{
@@ -104,6 +104,8 @@ struct Story {
     /// An event stream may come of it: then its answer should not be compressed, and what is asked for is this
     /// gateway's choice.
     may_be_a_run: bool,
+    /// It asks for the head of an answer alone.
+    wants_no_body: bool,
     client: std::net::IpAddr,
     guest: Guest,
     intake: Rc<Intake>,
@@ -176,6 +178,7 @@ impl Story {
             accepted,
             client_version,
             may_be_a_run,
+            wants_no_body: *request.method() == Method::HEAD,
             starts_trace: trace.is_none(),
             trace: trace.unwrap_or_else(TraceParent::start),
             intake: Intake::new(site.config.limits.body, readable, worker.metrics.clone(), site.metrics.clone()),
@@ -259,7 +262,7 @@ impl Story {
         let is_run = self.intake.is_run();
         let content_type = answer.headers().get(header::CONTENT_TYPE);
         let encoding = content_type.and_then(|value| Encoding::of(value.as_bytes()));
-        if let Some(encoding) = encoding.filter(|_| answer.status().is_success()) {
+        if let Some(encoding) = encoding.filter(|_| self.may_stream(answer.status())) {
             // An event stream may be anything; this media type says what it is.
             let is_run = is_run || encoding == Encoding::Protobuf;
             let to = match self.agreed() {
@@ -284,6 +287,11 @@ impl Story {
         let (mut head, download) = answer.into_parts();
         headers::strip_hop_by_hop(&mut head.headers);
         Response::from_parts(head, Body::relay(download))
+    }
+
+    /// Whether an answer with this status can be a stream: one without a body is none, whatever its headers say.
+    fn may_stream(&self, status: StatusCode) -> bool {
+        status.is_success() && status != StatusCode::NO_CONTENT && !self.wants_no_body
     }
 
     /// Answers with an event stream, in the encoding `to`.

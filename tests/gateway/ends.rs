@@ -1,7 +1,7 @@
 //! Runs that go wrong: the client gets one `RUN_ERROR` and a proper end, or an answer over HTTP that says why.
 
 use super::support::{
-    Agent, Connection, END, FINISHED, Gateway, STARTED, STREAM, chunk, code_of, delta, frame, frames, post,
+    Agent, Connection, END, FINISHED, Gateway, STARTED, STREAM, chunk, code_of, delta, frame, frames, get, post,
 };
 
 async fn begun(gateway: &Gateway, agent: &Agent) -> (Connection, Connection) {
@@ -45,6 +45,31 @@ async fn an_agent_that_switches_protocols_unasked_has_not_answered() {
     assert_eq!(head.status(), 502);
     assert!(String::from_utf8_lossy(&body).contains("UPSTREAM_TRUNCATED"));
     gateway.counted("truncated", 1.0).await;
+}
+
+#[tokio::test]
+async fn an_answer_that_cannot_have_a_body_is_no_stream() {
+    for (config, status) in [("", 204), ("guard = \"refuse\"", 502), ("on_error = { status = \"run_error\" }", 200)] {
+        let agent = Agent::new().await;
+        let gateway = Gateway::with(&agent, "", config);
+        let mut client = gateway.ask(post("/")).await;
+        let (mut connection, ..) = agent.request().await;
+        connection.send("HTTP/1.1 204 No Content\r\ncontent-type: text/event-stream\r\n\r\n").await;
+        assert_eq!(client.head().await.status(), status);
+        gateway.counted("agent_status", 1.0).await;
+        if status == 204 {
+            client.send(get("/next")).await;
+            assert_eq!(connection.head().await.asks().1, "/agui/next");
+        }
+    }
+    let agent = Agent::new().await;
+    let gateway = Gateway::before(&agent);
+    let mut client = gateway.ask("HEAD /x HTTP/1.1\r\nhost: g\r\n\r\n").await;
+    let (mut connection, ..) = agent.request().await;
+    connection.send("HTTP/1.1 200 OK\r\ncontent-type: application/vnd.ag-ui.event+proto\r\n\r\n").await;
+    assert_eq!(client.head().await.status(), 200);
+    assert!(client.is_quiet().await);
+    assert_eq!(gateway.figure("tidegate_runs_total", &[]), 0.0);
 }
 
 #[tokio::test]
