@@ -4,6 +4,7 @@ use std::{
     pin::Pin,
     rc::Rc,
     task::{Context, Poll, ready},
+    time::Instant,
 };
 
 use bytes::Bytes;
@@ -11,6 +12,7 @@ use http_body::{Frame, SizeHint};
 
 use super::{
     ahead::{Ahead, Shared},
+    alarm::Alarm,
     drain::Ticket,
     link::Download,
     places::Place,
@@ -35,6 +37,7 @@ struct Answering(Rc<Line>);
 
 impl Drop for Answering {
     fn drop(&mut self) {
+        self.0.give_up_at(None);
         self.0.expect_head();
     }
 }
@@ -42,9 +45,31 @@ impl Drop for Answering {
 #[derive(Debug)]
 enum Content {
     Full(Option<Bytes>),
-    Relay(Box<Download>),
+    Relay(Box<Relay>),
     Stream(Box<EventStream>),
     Shared(Shared),
+}
+
+/// An agent's body that is passed on, and for how long.
+#[derive(Debug)]
+struct Relay {
+    download: Download,
+    until: Option<Instant>,
+    alarm: Alarm,
+}
+
+impl Relay {
+    fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
+        // One that never pauses ends in time too.
+        if self.until.is_none_or(|until| until > Instant::now()) {
+            let frame = http_body::Body::poll_frame(Pin::new(&mut self.download), cx);
+            match self.until {
+                Some(until) if frame.is_pending() => ready!(self.alarm.poll(until, cx)),
+                _ => return frame.map(|frame| frame.map(|frame| frame.map_err(Broken::from))),
+            }
+        }
+        Poll::Ready(Some(Err("the agent's answer took longer than it may".into())))
+    }
 }
 
 impl Body {
@@ -53,9 +78,9 @@ impl Body {
         Content::Full(Some(text).filter(|text| !text.is_empty())).into()
     }
 
-    /// An agent's body as it comes, with its trailers.
-    pub fn relay(download: Download) -> Self {
-        Content::Relay(Box::new(download)).into()
+    /// An agent's body as it comes, with its trailers. What is not there by `until` is not waited for: the body breaks off.
+    pub fn relay(download: Download, until: Option<Instant>) -> Self {
+        Content::Relay(Box::new(Relay { download, until, alarm: Alarm::default() })).into()
     }
 
     /// An agent's event stream.
@@ -74,6 +99,9 @@ impl Body {
 
     /// Tells this connection when the answer is over.
     pub fn answers_on(&mut self, line: Rc<Line>) {
+        if let Content::Relay(relay) = &self.content {
+            line.give_up_at(relay.until);
+        }
         self.answering = Some(Answering(line));
     }
 }
@@ -91,10 +119,7 @@ impl http_body::Body for Body {
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
         match &mut self.content {
             Content::Full(text) => Poll::Ready(text.take().map(|text| Ok(Frame::data(text)))),
-            Content::Relay(download) => {
-                let frame = ready!(Pin::new(&mut **download).poll_frame(cx));
-                Poll::Ready(frame.map(|frame| frame.map_err(Broken::from)))
-            }
+            Content::Relay(relay) => relay.poll_frame(cx),
             Content::Stream(stream) => {
                 let piece = ready!(stream.poll_piece(cx));
                 Poll::Ready(piece.map(|piece| piece.map(Frame::data)))
@@ -109,7 +134,7 @@ impl http_body::Body for Body {
     fn is_end_stream(&self) -> bool {
         match &self.content {
             Content::Full(text) => text.is_none(),
-            Content::Relay(download) => download.is_end_stream(),
+            Content::Relay(relay) => relay.download.is_end_stream(),
             Content::Stream(_) | Content::Shared(_) => false,
         }
     }
@@ -117,7 +142,7 @@ impl http_body::Body for Body {
     fn size_hint(&self) -> SizeHint {
         match &self.content {
             Content::Full(text) => SizeHint::with_exact(text.as_ref().map_or(0, |text| text.len() as u64)),
-            Content::Relay(download) => download.size_hint(),
+            Content::Relay(relay) => relay.download.size_hint(),
             Content::Stream(_) | Content::Shared(_) => SizeHint::default(),
         }
     }

@@ -286,7 +286,8 @@ impl Story {
         }
         let (mut head, download) = answer.into_parts();
         headers::strip_hop_by_hop(&mut head.headers);
-        Response::from_parts(head, Body::relay(download))
+        let until = self.agent().config.timeouts.run.map(|limit| self.received + limit);
+        Response::from_parts(head, Body::relay(download, until))
     }
 
     /// Whether an answer with this status can be a stream: one without a body is none, whatever its headers say.

@@ -199,9 +199,9 @@ async fn an_upload_that_goes_on_is_given_its_time() {
 }
 
 #[tokio::test]
-async fn what_is_no_run_may_stream_for_longer_than_a_run() {
+async fn an_answer_that_is_no_run_may_be_silent_for_longer_than_one() {
     let agent = Agent::new().await;
-    let gateway = with(&agent, "run = \"100ms\", idle = \"50ms\", first_event = \"100ms\"");
+    let gateway = with(&agent, "idle = \"50ms\", first_event = \"100ms\"");
     let mut client = gateway.ask(get("/file")).await;
     let (mut connection, ..) = agent.request().await;
     connection.send("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\na").await;
@@ -209,4 +209,39 @@ async fn what_is_no_run_may_stream_for_longer_than_a_run() {
     tokio::time::sleep(Duration::from_millis(250)).await;
     connection.send("b").await;
     assert_eq!(soon(client.exactly(2)).await, b"ab");
+}
+
+#[tokio::test]
+async fn an_answer_that_is_no_stream_breaks_off_when_the_time_of_a_run_is_over() {
+    for (request, runs) in [(post("/"), 1.0), (get("/file"), 0.0)] {
+        for talks in [false, true] {
+            let agent = Agent::new().await;
+            let gateway = with(&agent, "run = \"300ms\"");
+            let mut client = gateway.ask(&request).await;
+            let (mut connection, ..) = agent.request().await;
+            connection.send("HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 99999\r\n\r\n<html>").await;
+            assert_eq!(client.head().await.status(), 200);
+            let talk = tokio::spawn(async move {
+                while talks && connection.pour(b"a").await {
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                }
+                connection.is_left().await;
+            });
+            client.is_left().await;
+            soon(talk).await.unwrap();
+            gateway.shows("tidegate_runs_total", &["outcome=\"agent_status\""], runs).await;
+            gateway.is_clean().await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_answer_whose_client_does_not_read_is_given_up_when_the_time_of_a_run_is_over() {
+    let agent = Agent::new().await;
+    let gateway = with(&agent, "run = \"500ms\"");
+    let mut client = gateway.ask(get("/file")).await;
+    let (mut connection, ..) = agent.request().await;
+    connection.send("HTTP/1.1 200 OK\r\ncontent-length: 999999999\r\n\r\n").await;
+    client.head().await;
+    soon(async { while connection.pour(&[b'a'; 64 * 1024]).await {} }).await;
 }
