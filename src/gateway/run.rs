@@ -394,6 +394,7 @@ impl Story {
 
     /// Answers that there is no answer.
     fn fails(&self, failure: Failure) -> Response<Body> {
+        self.intake.glance();
         let (problem, outcome) = match failure {
             Failure::Unreachable => {
                 (Problem::UNREACHABLE, Some((Code::UpstreamUnreachable, Outcome::AgentUnreachable)))
@@ -446,7 +447,11 @@ struct Waiting<'a> {
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        if !self.answered && self.story.intake.is_run() {
+        if self.answered {
+            return;
+        }
+        self.story.intake.glance();
+        if self.story.intake.is_run() {
             self.story.count(Outcome::ClientGone, None, None);
         }
     }

@@ -175,12 +175,18 @@ impl AsyncWrite for Watched {
 }
 
 /// A client's socket as HTTP has it.
+///
+/// A client that says that nothing more comes has left: nobody can tell one that only has no more to ask from one that is
+/// gone before its next bytes get no answer, and a run that nobody reads has to end at once. Its request, if it is there,
+/// is begun all the same, so that it has an outcome.
 #[derive(Debug)]
 pub struct ClientSocket {
     io: Io,
     line: Rc<Line>,
     /// The last read gave bytes, so that whoever reads may have stopped for now.
     may_be_unread: bool,
+    /// The client left before its request was begun, which was kept from whoever reads, once.
+    kept_back: bool,
 }
 
 /// Whether there is TLS between the two.
@@ -193,12 +199,16 @@ enum Io {
 impl ClientSocket {
     /// Without TLS.
     pub fn plain(stream: TcpStream, line: Rc<Line>) -> Self {
-        Self { io: Io::Plain(TokioIo::new(Watched::new(stream, line.clone()))), line, may_be_unread: false }
+        Self::over(Io::Plain(TokioIo::new(Watched::new(stream, line.clone()))), line)
     }
 
     /// With TLS over a socket that this line belongs to.
     pub fn tls(stream: TlsStream<Watched>, line: Rc<Line>) -> Self {
-        Self { io: Io::Tls(Box::new(TokioIo::new(stream))), line, may_be_unread: false }
+        Self::over(Io::Tls(Box::new(TokioIo::new(stream))), line)
+    }
+
+    fn over(io: Io, line: Rc<Line>) -> Self {
+        Self { io, line, may_be_unread: false, kept_back: false }
     }
 
     fn read(&mut self, cx: &mut Context<'_>, mut buf: ReadBufCursor<'_>) -> Poll<io::Result<()>> {
@@ -215,6 +225,11 @@ impl ClientSocket {
             Io::Plain(io) => Pin::new(io.inner_mut()).poll_read(cx, &mut piece),
             Io::Tls(io) => Pin::new(io.inner_mut()).poll_read(cx, &mut piece),
         })?;
+        if piece.filled().is_empty() && self.line.has_unanswered() && !std::mem::replace(&mut self.kept_back, true) {
+            // The end of the stream is still there when this is called again, after the request's turn.
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
         self.line.framing.borrow_mut().feed(piece.filled());
         buf.put_slice(piece.filled());
         Poll::Ready(Ok(()))

@@ -9,7 +9,7 @@ use std::{
     pin::Pin,
     rc::Rc,
     sync::Arc,
-    task::{Context, Poll, ready},
+    task::{Context, Poll, Waker, ready},
     time::{Duration, Instant},
 };
 
@@ -41,6 +41,8 @@ pub enum Progress {
 #[derive(Debug)]
 pub struct Intake {
     limit: u64,
+    /// What the client has yet to send, or is still to be taken.
+    rest: RefCell<Option<Incoming>>,
     taken: Cell<u64>,
     progress: Cell<Progress>,
     moved_at: Cell<Instant>,
@@ -61,6 +63,7 @@ impl Intake {
     pub fn new(limit: u64, readable: bool, metrics: Metrics, route: Arc<RouteMetrics>) -> Rc<Self> {
         Rc::new(Self {
             limit,
+            rest: RefCell::default(),
             taken: Cell::new(0),
             progress: Cell::new(Progress::Going),
             moved_at: Cell::new(Instant::now()),
@@ -182,7 +185,9 @@ impl Intake {
     }
 
     /// Takes the next frame of the body from the client.
-    fn poll_frame(&self, body: &mut Incoming, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Stopped>>> {
+    fn poll_frame(&self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Stopped>>> {
+        let mut body = self.rest.borrow_mut();
+        let Some(body) = body.as_mut() else { return Poll::Ready(Some(Err(Stopped))) };
         let frame = Pin::new(&mut *body).poll_frame(cx);
         self.is_awaited.set(frame.is_pending());
         let why = match ready!(frame) {
@@ -203,6 +208,24 @@ impl Intake {
         };
         self.progress.set(why);
         Poll::Ready(Some(Err(Stopped)))
+    }
+
+    /// Looks at what is there of a body that nobody is to take any more, so that one knows whether it was a run. Whoever
+    /// asks for more of it, late, gets nothing that could be taken for its end.
+    pub fn glance(&self) {
+        if self.progress() != Progress::Going {
+            return;
+        }
+        let (body, mut scan) = (self.rest.take(), self.scan.borrow_mut());
+        let (Some(mut body), Some(scan)) = (body, scan.as_mut()) else { return };
+        let mut left = self.limit.saturating_sub(self.taken.get());
+        let mut cx = Context::from_waker(Waker::noop());
+        while let Poll::Ready(Some(Ok(frame))) = Pin::new(&mut body).poll_frame(&mut cx) {
+            let Ok(data) = frame.into_data() else { return };
+            let Some(rest) = left.checked_sub(data.len() as u64) else { return };
+            left = rest;
+            scan.feed(&data);
+        }
     }
 
     fn complete(&self) {
@@ -230,7 +253,7 @@ pub struct Upload {
 #[derive(Debug)]
 enum Content {
     /// As it comes from the client, after what was read of it before there was anyone to take it.
-    Passing { read: VecDeque<Frame<Bytes>>, rest: Incoming },
+    Passing { read: VecDeque<Frame<Bytes>> },
     /// It has been read; all of it is here until it is sent.
     Whole(Bytes),
 }
@@ -241,7 +264,8 @@ impl Upload {
         if body.is_end_stream() {
             intake.complete();
         }
-        Self { body: Content::Passing { read: VecDeque::new(), rest: body }, intake }
+        intake.rest.replace(Some(body));
+        Self { body: Content::Passing { read: VecDeque::new() }, intake }
     }
 
     /// A body that has been read.
@@ -268,11 +292,11 @@ impl Upload {
     ///
     /// [`Stopped`]; the [`Intake`] knows why.
     pub async fn thread(&mut self) -> Result<Option<String>, Stopped> {
-        while let Content::Passing { read, rest } = &mut self.body
+        while let Content::Passing { read } = &mut self.body
             && self.intake.thread().is_none()
         {
             let intake = &self.intake;
-            let Some(frame) = poll_fn(|cx| intake.poll_frame(rest, cx)).await.transpose()? else { break };
+            let Some(frame) = poll_fn(|cx| intake.poll_frame(cx)).await.transpose()? else { break };
             intake.metrics.held_bytes().add(size(&frame));
             read.push_back(frame);
         }
@@ -303,12 +327,12 @@ impl Body for Upload {
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Stopped>>> {
         let Self { body, intake } = &mut *self;
         match body {
-            Content::Passing { read, rest } => match read.pop_front() {
+            Content::Passing { read } => match read.pop_front() {
                 Some(frame) => {
                     intake.metrics.held_bytes().sub(size(&frame));
                     Poll::Ready(Some(Ok(frame)))
                 }
-                None => intake.poll_frame(rest, cx),
+                None => intake.poll_frame(cx),
             },
             Content::Whole(body) => {
                 let body = std::mem::take(body);
@@ -320,15 +344,18 @@ impl Body for Upload {
 
     fn is_end_stream(&self) -> bool {
         match &self.body {
-            Content::Passing { read, rest } => read.is_empty() && rest.is_end_stream(),
+            Content::Passing { read } => {
+                read.is_empty() && self.intake.rest.borrow().as_ref().is_some_and(Incoming::is_end_stream)
+            }
             Content::Whole(body) => body.is_empty(),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.body {
-            Content::Passing { read, rest } => {
-                let (read, rest) = (read.iter().map(size).sum::<usize>() as u64, rest.size_hint());
+            Content::Passing { read } => {
+                let read = read.iter().map(size).sum::<usize>() as u64;
+                let rest = self.intake.rest.borrow().as_ref().map(Incoming::size_hint).unwrap_or_default();
                 let mut hint = SizeHint::new();
                 hint.set_lower(rest.lower().saturating_add(read));
                 if let Some(upper) = rest.upper() {
@@ -344,7 +371,7 @@ impl Body for Upload {
 impl Drop for Upload {
     fn drop(&mut self) {
         let held = match &self.body {
-            Content::Passing { read, .. } => read.iter().map(size).sum(),
+            Content::Passing { read } => read.iter().map(size).sum(),
             Content::Whole(body) => body.len(),
         };
         if held > 0 {

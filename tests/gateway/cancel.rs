@@ -81,6 +81,44 @@ async fn while_the_agent_talks() {
     gateway.counted("client_gone", 1.0).await;
 }
 
+/// Whether it has only nothing more to say cannot be told.
+#[tokio::test]
+async fn by_saying_that_nothing_more_comes() {
+    let chunked = post("/").replace(&format!("content-length: {}", INPUT.len()), "transfer-encoding: chunked");
+    let chunked = chunked.replace(INPUT, &format!("{:x}\r\n{INPUT}\r\n0\r\n\r\n", INPUT.len()));
+    for request in [&post("/"), &chunked] {
+        for asked in [false, true] {
+            let agent = Agent::new().await;
+            let gateway = Gateway::before(&agent);
+            let mut client = gateway.ask(request).await;
+            let mut connection = None;
+            if asked {
+                connection = Some(agent.request().await.0);
+            }
+            client.shut_down().await;
+            assert_eq!(client.leftover().await.0, b"");
+            gateway.counted("client_gone", 1.0).await;
+            if let Some(connection) = &mut connection {
+                is_left_at_once(connection).await;
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn in_the_same_moment_as_it_asks() {
+    let agent = Agent::new().await;
+    let gateway = Gateway::before(&agent);
+    let mut asking = Vec::new();
+    for _ in 0..50 {
+        let client = std::net::TcpStream::connect(gateway.address()).unwrap();
+        std::io::Write::write_all(&mut &client, post("/").as_bytes()).unwrap();
+        client.shutdown(std::net::Shutdown::Write).unwrap();
+        asking.push(client);
+    }
+    gateway.counted("client_gone", 50.0).await;
+}
+
 #[tokio::test]
 async fn during_its_upload() {
     let agent = Agent::new().await;
