@@ -11,7 +11,7 @@ use std::{
 
 use super::stream::EventStream;
 
-/// A stream that two tasks look after: the client's, and one that reads on while the client does not.
+/// A stream that several tasks look after: the client's, and those that act while the client does not read.
 pub type Shared = Rc<RefCell<Box<EventStream>>>;
 
 /// Reads a stream on while its client does not. Ends with the stream.
@@ -20,10 +20,8 @@ pub struct Ahead(Weak<RefCell<Box<EventStream>>>);
 
 impl Ahead {
     /// Looks after this stream from now on, beside the client's task and on its thread.
-    pub fn of(stream: Box<EventStream>) -> Shared {
-        let shared = Rc::new(RefCell::new(stream));
-        tokio::task::spawn_local(Self(Rc::downgrade(&shared)));
-        shared
+    pub fn of(stream: &Shared) {
+        tokio::task::spawn_local(Self(Rc::downgrade(stream)));
     }
 }
 

@@ -1,6 +1,7 @@
 //! The bodies of answers: short texts of the gateway's own, bodies relayed as they come, and event streams.
 
 use std::{
+    cell::RefCell,
     pin::Pin,
     rc::Rc,
     task::{Context, Poll, ready},
@@ -13,6 +14,7 @@ use http_body::{Frame, SizeHint};
 use super::{
     ahead::{Ahead, Shared},
     alarm::Alarm,
+    curfew::Curfew,
     drain::Ticket,
     link::Download,
     places::Place,
@@ -28,6 +30,7 @@ pub type Broken = Box<dyn std::error::Error + Send + Sync>;
 pub struct Body {
     content: Content,
     ticket: Option<(Ticket, Option<Place>)>,
+    curfew: Option<Curfew>,
     answering: Option<Answering>,
 }
 
@@ -85,15 +88,23 @@ impl Body {
 
     /// An agent's event stream.
     pub fn stream(stream: Box<EventStream>) -> Self {
-        match stream.is_read_ahead() {
-            true => Content::Shared(Ahead::of(stream)),
-            false => Content::Stream(stream),
+        let (reads_ahead, ends) = (stream.is_read_ahead(), stream.needs_a_curfew());
+        if !reads_ahead && ends.is_none() {
+            return Content::Stream(stream).into();
         }
-        .into()
+        let shared = Rc::new(RefCell::new(stream));
+        if reads_ahead {
+            Ahead::of(&shared);
+        }
+        let curfew = ends.map(|ends| Curfew::of(&shared, ends));
+        Self { curfew, ..Content::Shared(shared).into() }
     }
 
-    /// Keeps this request in flight, and its place taken, for as long as the body lives.
-    pub fn hold(&mut self, ticket: Ticket, place: Option<Place>) {
+    /// Keeps this request in flight for as long as the body lives, and its place taken until then or its curfew.
+    pub fn hold(&mut self, ticket: Ticket, mut place: Option<Place>) {
+        if let Some(curfew) = &self.curfew {
+            curfew.keeps(place.take());
+        }
         self.ticket = Some((ticket, place));
     }
 
@@ -108,7 +119,7 @@ impl Body {
 
 impl From<Content> for Body {
     fn from(content: Content) -> Self {
-        Self { content, ticket: None, answering: None }
+        Self { content, ticket: None, curfew: None, answering: None }
     }
 }
 

@@ -14,6 +14,7 @@ mod connect;
 mod conversions;
 mod cors;
 mod crowd;
+mod curfew;
 mod drain;
 mod eject;
 mod endpoint;

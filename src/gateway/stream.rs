@@ -189,6 +189,28 @@ impl EventStream {
         self.reads_ahead
     }
 
+    /// When somebody has to call [`EventStream::has_to_be_over`], whether or not the client reads: `timeouts.run` of a
+    /// stream with no socket of its own that could be given up.
+    pub fn needs_a_curfew(&self) -> Option<Instant> {
+        let own = self.line.is_some() || matches!(self.phase, Phase::Over);
+        self.timers.run_ends().filter(|_| !own)
+    }
+
+    /// `timeouts.run` has passed. A run that still goes on ends now and lets go of its agent; its client finds the end
+    /// once it reads, if ever.
+    pub fn has_to_be_over(&mut self) {
+        match self.phase {
+            Phase::Run => self.is_due(Wake::Limit(Due::Run), Instant::now()),
+            // What it is was never looked at, for the client never asked.
+            Phase::Undecided(_) if self.registration.is_none() => self.foreign_ends(true),
+            Phase::Undecided(_) | Phase::Foreign => return,
+            // All of it is there, and waits for the client.
+            Phase::Over => {}
+        }
+        self.tally.over(self.life, Outcome::TimeoutRun);
+        self.tally.holds(self.held());
+    }
+
     /// The next bytes for the client: whole events, all that are ready.
     pub fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Broken>>> {
         if self.slow.is_some() {

@@ -5,8 +5,8 @@ use std::time::Duration;
 use http::Request;
 
 use super::support::{
-    Agent, Connection, Gateway, INPUT, STARTED, STREAM, chunk, code_of, delta, frame, get,
-    http2::{Client, Http2Agent, feed},
+    Agent, Connection, FINISHED, Gateway, INPUT, STARTED, STREAM, chunk, code_of, delta, frame, get,
+    http2::{self, Client, Http2Agent, feed},
     post, soon,
 };
 
@@ -244,4 +244,45 @@ async fn an_answer_whose_client_does_not_read_is_given_up_when_the_time_of_a_run
     connection.send("HTTP/1.1 200 OK\r\ncontent-length: 999999999\r\n\r\n").await;
     client.head().await;
     soon(async { while connection.pour(&[b'a'; 64 * 1024]).await {} }).await;
+}
+
+#[tokio::test]
+async fn a_client_that_takes_nothing_of_its_stream_over_http_2_holds_no_run_beyond_its_limit() {
+    for (window, slow_client) in [(0, "wait"), (64, "wait"), (0, "merge"), (64, "merge")] {
+        let agent = Agent::new().await;
+        let route = format!("limits = {{ runs = 1 }}\nthrottle = {{ slow_client = \"{slow_client}\" }}");
+        let gateway = Gateway::with(&agent, "timeouts = { run = \"300ms\" }", &route);
+        let mut client = Client::narrow(&gateway, window).await;
+        let (answer, mut connection) = client.stream(&agent).await;
+        connection.send(chunk([frame(STARTED), frame(&delta(&"x".repeat(100)))].concat())).await;
+        connection.is_left().await;
+        gateway.shows("tidegate_runs_total", &["outcome=\"timeout_run\""], 1.0).await;
+        gateway.shows("tidegate_runs_active", &[], 0.0).await;
+
+        // The run's place is free for another, while its client is still there.
+        let (mut other, _connection) = gateway.run(&agent).await;
+        assert!(code_of(&other.rest().await) == "RUN_TIMEOUT");
+        if window > 0 {
+            let body = http2::rest(answer.into_body()).await;
+            let last = body.trim_end().rsplit("\n\n").next().unwrap();
+            assert_eq!(code_of(&format!("{last}\n\n")), "RUN_TIMEOUT", "{body}");
+        }
+        client.close();
+        gateway.counted("timeout_run", 2.0).await;
+    }
+}
+
+#[tokio::test]
+async fn a_run_that_ends_in_time_over_http_2_is_counted_once() {
+    let agent = Agent::new().await;
+    let gateway = Gateway::with(&agent, "timeouts = { run = \"200ms\" }", "");
+    let mut client = Client::narrow(&gateway, 64).await;
+    let (answer, mut connection) = client.stream(&agent).await;
+    connection.send(chunk(frame(STARTED))).await;
+    connection.send(chunk(frame(FINISHED))).await;
+    connection.send("0\r\n\r\n").await;
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    gateway.shows("tidegate_runs_active", &[], 0.0).await;
+    assert!(http2::rest(answer.into_body()).await.starts_with(&frame(STARTED)));
+    assert_eq!(gateway.figure("tidegate_runs_total", &[]), 1.0);
 }

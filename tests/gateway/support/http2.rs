@@ -87,9 +87,21 @@ impl Client {
         Self::over(stream, socket).await
     }
 
+    /// A client's connection whose streams take no more than so many bytes that are not read.
+    pub async fn narrow(gateway: &Gateway, window: u32) -> Self {
+        let stream = soon(TcpStream::connect(gateway.address())).await.unwrap().into_std().unwrap();
+        let socket = stream.try_clone().unwrap();
+        Self::with(TcpStream::from_std(stream).unwrap(), socket, window).await
+    }
+
     async fn over(stream: impl Duplex + 'static, socket: std::net::TcpStream) -> Self {
-        let (sender, connection) =
-            client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
+        Self::with(stream, socket, 1 << 20).await
+    }
+
+    async fn with(stream: impl Duplex + 'static, socket: std::net::TcpStream, window: u32) -> Self {
+        let mut builder = client::conn::http2::Builder::new(TokioExecutor::new());
+        builder.initial_stream_window_size(window);
+        let (sender, connection) = builder.handshake(TokioIo::new(stream)).await.unwrap();
         let connection = tokio::spawn(async move {
             let _ = connection.await;
         });
