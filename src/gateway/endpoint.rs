@@ -3,8 +3,9 @@
 
 use std::{
     cell::RefCell,
-    future::poll_fn,
+    future::{Future, poll_fn},
     io,
+    pin::pin,
     rc::Rc,
     sync::Arc,
     task::{Context, Poll, Waker},
@@ -12,7 +13,7 @@ use std::{
 };
 
 use http::{HeaderValue, Request, Uri, Version, header};
-use tokio::net::TcpStream;
+use tokio::{net::TcpStream, task::unconstrained};
 
 use super::{
     connect::{AgentSocket, Connector},
@@ -119,7 +120,8 @@ impl Endpoint {
         if let Some(shared) = self.shared() {
             return Ok((Link::Http2(shared), true));
         }
-        if let Some(link) = poll_fn(|cx| Poll::Ready(self.pooled(cx))).await {
+        // Past what a task may do in a turn, every socket would look as if it were still open.
+        if let Some(link) = unconstrained(poll_fn(|cx| Poll::Ready(self.pooled(cx)))).await {
             return Ok((Link::Http1(link), true));
         }
         let begun = Instant::now();
@@ -181,8 +183,12 @@ impl Endpoint {
 
     /// Lets go of the connections that are old or were closed from the other side.
     pub fn sweep(&self) {
-        let mut cx = Context::from_waker(Waker::noop());
-        self.idle.borrow_mut().retain_mut(|link| !link.is_older_than(KEPT) && link.is_usable(&mut cx));
+        let look = poll_fn(|cx| {
+            self.idle.borrow_mut().retain_mut(|link| !link.is_older_than(KEPT) && link.is_usable(cx));
+            Poll::Ready(())
+        });
+        // All of them in one turn, so that none looks open only because the turn is used up.
+        let _ = pin!(unconstrained(look)).poll(&mut Context::from_waker(Waker::noop()));
         // Of those that are shared, one is enough while nobody uses them.
         let mut first = true;
         let keep = |link: &Http2| !link.is_closed() && (std::mem::take(&mut first) || link.is_busy());
@@ -211,7 +217,55 @@ pub fn keep_alive(stream: &TcpStream) -> io::Result<()> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::*;
+    use super::{super::standing::Standings, *};
+    use crate::observe::Metrics;
+
+    /// More than a task may look at in one turn.
+    const MANY: usize = 300;
+
+    fn endpoint(address: std::net::SocketAddr) -> Rc<Endpoint> {
+        let toml = format!("agent = \"http://{address}/\"");
+        let config = config::Config::from_toml(&toml).unwrap_or_else(|errors| panic!("{errors}"));
+        let agent = &config.agents[0];
+        let uri = format!("http://{address}/").parse().unwrap();
+        let connector = Connector::new(agent, &uri, None).unwrap();
+        Endpoint::new(agent, &uri, connector, Standings::new(agent, &Metrics::new("test", "test")).at(0)).unwrap()
+    }
+
+    /// An endpoint with many connections, and the other ends of them.
+    async fn with_many() -> (Rc<Endpoint>, Vec<TcpStream>) {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let endpoint = endpoint(listener.local_addr().unwrap());
+        let mut others = Vec::new();
+        for _ in 0..MANY {
+            let (Link::Http1(link), _) = endpoint.link().await.unwrap() else { panic!("HTTP/1.1 was asked for") };
+            others.push((link, listener.accept().await.unwrap().0));
+        }
+        let (links, others): (Vec<_>, Vec<_>) = others.into_iter().unzip();
+        links.into_iter().for_each(|link| endpoint.keep(link));
+        (endpoint, others)
+    }
+
+    #[tokio::test]
+    async fn all_connections_that_agents_closed_are_let_go_of_at_once() {
+        let (endpoint, mut others) = with_many().await;
+        endpoint.sweep();
+        assert_eq!(endpoint.idle.borrow().len(), MANY);
+        let open = others.split_off(MANY - 2);
+        drop(others);
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        endpoint.sweep();
+        assert_eq!(endpoint.idle.borrow().len(), open.len());
+    }
+
+    #[tokio::test]
+    async fn no_connection_that_the_agent_closed_is_used_again() {
+        let (endpoint, others) = with_many().await;
+        drop(others);
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        let used_before = matches!(endpoint.link().await, Ok((_, true)));
+        assert!(!used_before && endpoint.idle.borrow().is_empty());
+    }
 
     #[tokio::test]
     async fn a_peer_that_vanished_is_noticed_within_two_minutes() {
