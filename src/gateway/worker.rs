@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use http::Request;
+use http::{Request, StatusCode};
 use hyper::{body::Incoming, service::service_fn};
 use hyper_util::{rt::TokioTimer, server::conn::auto};
 use tokio::{
@@ -295,7 +295,17 @@ impl Worker {
         });
         if let Err(error) = served.await {
             tracing::debug!(%error, peer = %address, "connection ended");
+            self.not_understood(&*error);
         }
+    }
+
+    /// Counts a request that was answered before it got here: nobody could read it.
+    fn not_understood(&self, error: &(dyn std::error::Error + Send + Sync + 'static)) {
+        let Some(error) = error.downcast_ref::<hyper::Error>().filter(|error| error.is_parse()) else { return };
+        let too_large = error.is_parse_too_large();
+        let status = if too_large { StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE } else { StatusCode::BAD_REQUEST };
+        self.metrics.refused(Refusal::Malformed);
+        self.metrics.request(status);
     }
 
     fn not_agreed(&self, error: &io::Error, address: std::net::SocketAddr) {

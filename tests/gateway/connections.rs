@@ -201,3 +201,36 @@ async fn an_interim_answer_is_not_the_answer() {
     connection.send(format!("HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n{OK}")).await;
     assert_eq!(client.message().await.1, b"ok");
 }
+
+#[tokio::test]
+async fn requests_that_cannot_be_read_are_refused_and_counted() {
+    let agent = Agent::new().await;
+    let gateway = Gateway::before(&agent);
+    let many = format!("GET / HTTP/1.1\r\nhost: g\r\n{}\r\n", "x: y\r\n".repeat(150));
+    let mut refused = 0.0;
+    for (request, status) in [
+        ("GET / HTTP/1.1\r\nhost: g\r\nno header\r\n\r\n".to_owned(), 400),
+        ("GET /\r\n\r\n".to_owned(), 400),
+        (many, 431),
+        (format!("{}GET\r\n\r\n", get("/x/../y")), 400),
+    ] {
+        let mut client = gateway.ask(&request).await;
+        let mut head = client.message().await.0;
+        if request.contains("..") {
+            // A request that can be read is answered on its own before.
+            refused += 1.0;
+            head = client.message().await.0;
+        }
+        assert_eq!(head.status(), status, "{request}");
+        drop(client);
+        refused += 1.0;
+        gateway.shows("tidegate_requests_refused_total", &["reason=\"malformed\""], refused).await;
+        gateway.shows("tidegate_requests_total", &["status=\"4xx\""], refused).await;
+    }
+    // Who only comes and goes is not refused.
+    for said in ["", "GET / HT"] {
+        gateway.ask(said).await.shut_down().await;
+    }
+    tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    assert_eq!(gateway.figure("tidegate_requests_refused_total", &[]), refused);
+}
