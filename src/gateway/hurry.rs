@@ -1,21 +1,29 @@
 //! A client's socket comes in, the same goes out, with an end to waiting for the head of a request: whoever has begun one
-//! has to finish it. Between two requests, and while one is answered, nobody is hurried.
+//! has to finish it. Between two requests, and while one is answered, nobody is hurried. And whoever still sends when
+//! the socket is closed is heard out for a moment.
 
 use std::{
     io,
+    mem::MaybeUninit,
     pin::Pin,
     rc::Rc,
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
     time::{Duration, Instant},
 };
 
-use hyper::rt::{Read, ReadBufCursor, Write};
+use hyper::rt::{Read, ReadBuf, ReadBufCursor, Write};
 
 use super::{alarm::Alarm, socket::Line};
 
 /// How long a head may take from its first byte to its last. Far and lossy networks need a second or two; who sends a
 /// byte now and then, only to hold the connection, is not waited for.
 const HEAD_TIME: Duration = Duration::from_secs(10);
+
+/// How long a client that was said goodbye to may still send. Its bytes are thrown away; left unread, they would have the
+/// system take back the last answer, before a client far away has read it.
+const LINGER: Duration = Duration::from_secs(2);
+/// The most bytes that are thrown away then.
+const LEFTOVER: usize = 1 << 20;
 
 /// A socket whose heads of requests come in time, or it is closed.
 #[derive(Debug)]
@@ -25,6 +33,15 @@ pub struct Hurried<S> {
     alarm: Alarm,
     due: Option<Instant>,
     has_begun: bool,
+    farewell: Option<Farewell>,
+}
+
+/// The client was told that nothing more comes.
+#[derive(Debug)]
+struct Farewell {
+    until: Instant,
+    /// How many more bytes are thrown away.
+    left: usize,
 }
 
 /// The time by the clock that alarms ring by.
@@ -35,7 +52,7 @@ fn now() -> Instant {
 impl<S> Hurried<S> {
     /// Hurries who sends on this line. `patience` is how long it may take until the first byte comes at all.
     pub fn new(socket: S, line: Rc<Line>, patience: Duration) -> Self {
-        Self { socket, line, alarm: Alarm::default(), due: Some(now() + patience), has_begun: false }
+        Self { socket, line, alarm: Alarm::default(), due: Some(now() + patience), has_begun: false, farewell: None }
     }
 
     /// Whether the head takes too long.
@@ -49,6 +66,25 @@ impl<S> Hurried<S> {
     }
 }
 
+impl<S: Read + Unpin> Hurried<S> {
+    /// Throws away what the client still sends, until it has left, or long enough.
+    fn linger(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let Some(farewell) = &mut self.farewell else { return Poll::Ready(()) };
+        let mut room = [MaybeUninit::uninit(); 2048];
+        while farewell.left > 0 {
+            let mut piece = ReadBuf::uninit(&mut room);
+            match Pin::new(&mut self.socket).poll_read(cx, piece.unfilled()) {
+                Poll::Pending => return self.alarm.poll(farewell.until, cx),
+                Poll::Ready(Ok(())) if !piece.filled().is_empty() => {
+                    farewell.left = farewell.left.saturating_sub(piece.filled().len());
+                }
+                Poll::Ready(_) => break,
+            }
+        }
+        Poll::Ready(())
+    }
+}
+
 impl<S: Read + Unpin> Read for Hurried<S> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: ReadBufCursor<'_>) -> Poll<io::Result<()>> {
         let result = Pin::new(&mut self.socket).poll_read(cx, buf);
@@ -59,7 +95,7 @@ impl<S: Read + Unpin> Read for Hurried<S> {
     }
 }
 
-impl<S: Write + Unpin> Write for Hurried<S> {
+impl<S: Read + Write + Unpin> Write for Hurried<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.socket).poll_write(cx, buf)
     }
@@ -81,16 +117,19 @@ impl<S: Write + Unpin> Write for Hurried<S> {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.socket).poll_shutdown(cx)
+        if self.farewell.is_none() {
+            ready!(Pin::new(&mut self.socket).poll_shutdown(cx))?;
+            self.farewell = Some(Farewell { until: now() + LINGER, left: LEFTOVER });
+        }
+        self.linger(cx).map(Ok)
     }
 }
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use std::{future::poll_fn, mem::MaybeUninit};
+    use std::future::poll_fn;
 
-    use hyper::rt::ReadBuf;
     use tokio::{
         io::AsyncWriteExt as _,
         net::{TcpListener, TcpStream},
