@@ -267,6 +267,11 @@ fn client(parts: &TlsParts, system: &Arc<RootCertStore>, http: AgentHttp) -> io:
     Ok(config)
 }
 
+/// What somebody is connected to with, over HTTP/1.1, whom the system trusts. Reads files, which takes a while.
+pub fn of_whom_the_system_trusts() -> io::Result<Arc<ClientConfig>> {
+    client(&TlsParts::default(), &Arc::new(of_the_system()), AgentHttp::One).map(Arc::new)
+}
+
 /// The authorities that the system trusts, as they are now. Those that cannot be read are left out.
 fn of_the_system() -> RootCertStore {
     let found = rustls_native_certs::load_native_certs();

@@ -72,7 +72,7 @@ impl Connector {
 }
 
 /// The port of a url, or else that of its scheme.
-fn port(uri: &Uri) -> u16 {
+pub fn port(uri: &Uri) -> u16 {
     uri.port_u16().unwrap_or(if uri.scheme() == Some(&Scheme::HTTPS) { 443 } else { 80 })
 }
 

@@ -54,6 +54,13 @@ fn every_key_of_access_arrives_where_it_acts() {
 }
 
 #[test]
+fn the_issuers_keys_may_be_behind_tls() {
+    let config = toml(&format!("{AGENT}[defaults]\nauth = {{ {} }}\n", jwt("").replace("http:", "https:")));
+    let jwt = config.routes[0].auth.as_ref().unwrap().jwt.as_ref().unwrap();
+    assert_eq!(jwt.jwks, KeySet::Url("https://a/keys".parse().unwrap()));
+}
+
+#[test]
 fn a_route_may_let_in_others_than_the_rest() {
     let config = toml(&format!(
         "{AGENT}[defaults]\nauth = {{ {} }}\n[[routes]]\npath = \"/a\"\nauth = {{ jwt = {{ audience = [\"x\", \"y\"] }} }}\n\
@@ -109,7 +116,7 @@ auth = "on"
 limits = { rate = "5 by ip", run = { events = 0 } }
 [[routes]]
 path = "/c"
-auth = { api_keys = [{ name = "x", sha256 = "my-secret-key" }, { sha256 = "00" }], jwt = { algorithms = ["none"], jwks = "https://a/k" } }
+auth = { api_keys = [{ name = "x", sha256 = "my-secret-key" }, { sha256 = "00" }], jwt = { algorithms = ["none"], jwks = "ftp://a/k" } }
 cors = { origins = ["https://a.example/", "*", "a.example", "https://a.example:443"] }
 "#,
         &[
@@ -124,8 +131,8 @@ cors = { origins = ["https://a.example/", "*", "a.example", "https://a.example:4
              KEY | sha256sum` prints them",
             "a.toml:7:106: routes[1].auth.jwt.algorithms[0]: `none` is not one of \"RS256\", \"RS384\", \"RS512\", \
              \"PS256\", \"PS384\", \"PS512\", \"ES256\", \"ES384\", \"EdDSA\"",
-            "a.toml:7:122: routes[1].auth.jwt.jwks: `https://a/k` asks for TLS, which this version does not speak here; \
-             write a file, or an http:// url",
+            "a.toml:7:122: routes[1].auth.jwt.jwks: `ftp://a/k` has a scheme that is not read; write a file, or \
+             an http:// or https:// url",
             "a.toml:8:21: routes[1].cors.origins[0]: `https://a.example/` is not an origin; write only scheme, host and \
              port, without anything after them",
             "a.toml:8:43: routes[1].cors.origins[1]: `*` is not an origin; there are no patterns, and `null` stands for \

@@ -2,11 +2,15 @@
 
 use serde_json::{Value, json};
 
+use std::process::Command;
+
 use super::support::{
     Agent, END, FINISHED, Gateway, Head, STARTED, STREAM, chunk, frames,
     issuer::{Issuer, Key, claims, encoded, jwt, soon_at},
     post,
+    tls::{Files, server_of},
 };
+use crate::certificates::{Authority, Issued};
 
 const ALL: &str = ", algorithms = [\"RS256\", \"ES256\", \"EdDSA\"]";
 
@@ -142,6 +146,42 @@ async fn until_the_issuers_keys_are_there_nobody_is_let_in_or_called_wrong() {
     assert_eq!((head.status(), code.as_str(), head.header("retry-after")), (503, "AUTH_UNAVAILABLE", Some("10")));
     issuer.shows(&[&key]);
     runs(&gateway, &agent, &key.token(&claims(json!({})))).await;
+}
+
+/// The folder of a process that trusts only the authority in there.
+const FOLDER: &str = "TEST_FOLDER_OF_AN_AUTHORITY";
+
+#[tokio::test]
+async fn keys_are_read_over_tls_from_whom_the_system_trusts() {
+    let Some(folder) = std::env::var_os(FOLDER) else {
+        let files = Files::new();
+        files.authority.issue(&["localhost"]).write(files.path(), "issuer");
+        let again = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "tokens::keys_are_read_over_tls_from_whom_the_system_trusts"])
+            .envs([("SSL_CERT_FILE", files.path().join("ca.pem")), (FOLDER, files.path().to_owned())])
+            .env_remove("SSL_CERT_DIR")
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&again.stdout);
+        assert!(again.status.success() && said.contains("1 passed"), "{said}");
+        return;
+    };
+    let read = |name| std::fs::read_to_string(std::path::Path::new(&folder).join(name)).unwrap();
+    let good = Issued { cert: read("issuer.pem"), key: read("issuer.key") };
+    let stranger = Authority::new("stranger").issue(&["localhost"]);
+    let (agent, key) = (Agent::new().await, Key::ec("a"));
+    for (identity, host, lets_in) in
+        [(&good, "localhost", true), (&good, "127.0.0.1", false), (&stranger, "localhost", false)]
+    {
+        let issuer = Issuer::over_tls(server_of(identity, None, &["http/1.1"]), &[&key]).await;
+        let gateway = Gateway::with(&agent, "", &format!("auth = {{ {} }}", issuer.jwt_over_tls(host)));
+        let token = key.token(&claims(json!({})));
+        if lets_in {
+            runs(&gateway, &agent, &token).await;
+        } else {
+            assert_eq!(refused(&gateway, &token).await.1, "AUTH_UNAVAILABLE");
+        }
+    }
 }
 
 #[tokio::test]

@@ -1,7 +1,9 @@
 //! `auth`, `cors` and the limits that depend on them as written come in, with `[defaults]` in them; what asks for more
 //! than it can tell is found, and the checked ones go out.
 
-use super::Context;
+use http::uri::Scheme;
+
+use super::{Context, tls};
 use crate::config::{
     Algorithm, ApiKey, Auth, Budget, By, Cors, Jwt, KeySet, Rate,
     problem::{Found, KeyPath},
@@ -85,7 +87,14 @@ fn jwt(written: &written::Jwt, places: &Places<'_>, found: &mut Found<'_>) -> Op
     }
     Some(Jwt {
         jwks: match written.jwks.as_ref()? {
-            text::KeySet::Url(url) => KeySet::Url(url.clone()),
+            text::KeySet::Url(url) => {
+                if url.scheme() == Some(&Scheme::HTTPS) && !tls::has_authorities() {
+                    let what = "this system has no certificates of authorities, so that no https url can be trusted; \
+                                install them, or write a file";
+                    found.warn(&path("jwks", found), what);
+                }
+                KeySet::Url(url.clone())
+            }
             text::KeySet::File(file) => {
                 let file = places.context.secrets.folder.join(file);
                 if let Err(error) = std::fs::File::open(&file) {

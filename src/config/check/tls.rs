@@ -48,13 +48,18 @@ pub(super) fn of_agent(
     if !secure && !urls.is_empty() && files != TlsFiles::default() {
         found.key(path, "has no effect, for no url of this agent begins with https://; write one, or take `tls` away");
     }
-    if secure && files.authorities.is_none() && rustls_native_certs::load_native_certs().certs.is_empty() {
+    if secure && files.authorities.is_none() && !has_authorities() {
         let what = "this system has no certificates of authorities, so that no https url can be trusted; install them, \
                     or name those of this agent in `tls.ca`";
         found.warn(path, what);
     }
     judge(&files, "ca", path, context, found);
     files
+}
+
+/// Whether the system trusts anybody.
+pub(super) fn has_authorities() -> bool {
+    !rustls_native_certs::load_native_certs().certs.is_empty()
 }
 
 fn judge(files: &TlsFiles, authorities: &str, path: &KeyPath, context: &Context<'_>, found: &mut Found<'_>) {

@@ -172,14 +172,11 @@ impl Text for KeySet {
             Some((_, rest)) if rest.split(['/', '?']).next().is_some_and(|authority| authority.contains('@')) => {
                 Err("a url must not hold a name or password".into())
             }
-            Some(("http", _)) => match text.parse::<Uri>() {
+            Some(("http" | "https", _)) => match text.parse::<Uri>() {
                 Ok(url) if url.host().is_some_and(|host| !host.is_empty()) => Ok(Self::Url(url)),
                 _ => wrong("is not a url; write one as in \"http://127.0.0.1:8080/jwks.json\""),
             },
-            Some(("https", _)) => {
-                wrong("asks for TLS, which this version does not speak here; write a file, or an http:// url")
-            }
-            Some(_) => wrong("has a scheme that is not read; write a file, or an http:// url"),
+            Some(_) => wrong("has a scheme that is not read; write a file, or an http:// or https:// url"),
             None => Ok(Self::File(text.to_owned())),
         }
     }

@@ -24,7 +24,7 @@ const LOOK_AGAIN: Duration = Duration::from_secs(10);
 /// How often it is looked for at once, before that.
 const LOOKS: std::num::NonZeroU32 = std::num::NonZeroU32::MIN.saturating_add(3);
 /// How long reading may take.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(10);
 /// The largest set, in bytes.
 const LARGEST: usize = 1 << 20;
 /// The most keys of a set; those beyond are not looked at.
@@ -145,7 +145,7 @@ impl std::fmt::Display for Jwks {
             // The query may hold a secret.
             KeySet::Url(url) => {
                 let authority = url.authority().map_or("", |authority| authority.as_str());
-                write!(f, "http://{authority}{}", url.path())
+                write!(f, "{}://{authority}{}", url.scheme_str().unwrap_or_default(), url.path())
             }
             KeySet::File(path) => path.display().fmt(f),
         }

@@ -18,11 +18,15 @@ use ring::{
         ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair, KeyPair as _, RSA_PKCS1_SHA256, RsaKeyPair,
     },
 };
+use rustls::ServerConfig;
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpListener,
 };
+use tokio_rustls::TlsAcceptor;
+
+use super::connection::Duplex;
 
 /// A private key, by the id that tokens name it with.
 pub struct Key {
@@ -144,13 +148,29 @@ pub struct Issuer {
 impl Issuer {
     /// An issuer that shows these keys.
     pub async fn showing(keys: &[&Key]) -> Self {
+        Self::over(None, keys).await
+    }
+
+    /// An issuer at `localhost` that shows these keys over TLS.
+    pub async fn over_tls(config: Arc<ServerConfig>, keys: &[&Key]) -> Self {
+        Self::over(Some(config.into()), keys).await
+    }
+
+    async fn over(tls: Option<TlsAcceptor>, keys: &[&Key]) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (shown, asked) = (Arc::new(Mutex::new(None)), Arc::new(AtomicUsize::new(0)));
         let issuer = Self { address, shown: shown.clone(), asked: asked.clone() };
         issuer.shows(keys);
         tokio::spawn(async move {
-            while let Ok((mut stream, _)) = listener.accept().await {
+            while let Ok((stream, _)) = listener.accept().await {
+                let mut stream: Box<dyn Duplex> = match &tls {
+                    None => Box::new(stream),
+                    Some(tls) => match tls.accept(stream).await {
+                        Ok(stream) if stream.get_ref().1.server_name() == Some("localhost") => Box::new(stream),
+                        _ => continue,
+                    },
+                };
                 let mut request = [0; 4096];
                 let _ = stream.read(&mut request).await;
                 asked.fetch_add(1, Relaxed);
@@ -178,6 +198,11 @@ impl Issuer {
     /// `jwt` of a route that takes its tokens, with more keys.
     pub fn jwt(&self, more: &str) -> String {
         jwt(&format!("http://{}/keys", self.address), more)
+    }
+
+    /// The same, whose keys are read over TLS from a host of this name.
+    pub fn jwt_over_tls(&self, host: &str) -> String {
+        jwt(&format!("https://{host}:{}/keys", self.address.port()), "")
     }
 }
 
