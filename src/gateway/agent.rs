@@ -30,8 +30,8 @@ use super::{
 };
 use crate::{config, observe::Attempt, wire::Encoding};
 
-/// How long the body of a request that no url took is read, so that one knows whether it was a run.
-const UNWANTED: Duration = Duration::from_secs(1);
+/// How long the body of a request that no agent took is read, so that one knows whether it was a run.
+pub const UNWANTED: Duration = Duration::from_secs(1);
 
 /// What answers on a route, as one thread sees it.
 #[derive(Debug)]

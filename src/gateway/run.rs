@@ -8,7 +8,7 @@ use hyper::body::Incoming;
 
 use super::{
     admit::{Guest, Refused},
-    agent::{Agent, Errand, Failure},
+    agent::{Agent, Errand, Failure, UNWANTED},
     body::Body,
     cors,
     drain::GRACE,
@@ -253,6 +253,9 @@ impl Story {
         };
         let mut waiting = Waiting { story: self, answered: false };
         let answer = self.agent().send(errand).await;
+        if let Err(Failure::FirstEventTimeout | Failure::RunTimeout | Failure::Broken) = answer {
+            self.intake.look_on(UNWANTED).await;
+        }
         waiting.answered = true;
         answer
     }

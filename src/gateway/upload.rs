@@ -213,19 +213,30 @@ impl Intake {
     /// Looks at what is there of a body that nobody is to take any more, so that one knows whether it was a run. Whoever
     /// asks for more of it, late, gets nothing that could be taken for its end.
     pub fn glance(&self) {
-        if self.progress() != Progress::Going {
-            return;
+        if let Some(mut body) = self.untaken() {
+            let _ = self.poll_unread(&mut body, &mut Context::from_waker(Waker::noop()));
         }
-        let (body, mut scan) = (self.rest.take(), self.scan.borrow_mut());
-        let (Some(mut body), Some(scan)) = (body, scan.as_mut()) else { return };
-        let mut left = self.limit.saturating_sub(self.taken.get());
-        let mut cx = Context::from_waker(Waker::noop());
-        while let Poll::Ready(Some(Ok(frame))) = Pin::new(&mut body).poll_frame(&mut cx) {
-            let Ok(data) = frame.into_data() else { return };
-            let Some(rest) = left.checked_sub(data.len() as u64) else { return };
-            left = rest;
-            scan.feed(&data);
+    }
+
+    /// The same for what comes within this time.
+    pub async fn look_on(&self, limit: Duration) {
+        if let Some(mut body) = self.untaken() {
+            let _ = tokio::time::timeout(limit, poll_fn(|cx| self.poll_unread(&mut body, cx))).await;
         }
+    }
+
+    fn untaken(&self) -> Option<Incoming> {
+        self.rest.take().filter(|_| self.progress() == Progress::Going)
+    }
+
+    fn poll_unread(&self, body: &mut Incoming, cx: &mut Context<'_>) -> Poll<()> {
+        while let Some(Ok(frame)) = ready!(Pin::new(&mut *body).poll_frame(cx)) {
+            let read = frame.data_ref().map_or(Ok(()), |data| self.took(data));
+            if read.is_err() {
+                break;
+            }
+        }
+        Poll::Ready(())
     }
 
     fn complete(&self) {

@@ -159,7 +159,23 @@ async fn an_upload_that_outlasts_a_run_is_the_clients_fault() {
 }
 
 #[tokio::test]
-async fn an_agent_that_does_not_take_the_input_is_a_504_whatever_limit_it_is() {
+async fn an_agent_that_does_not_take_the_input_is_a_504() {
+    for (limit, code, outcome) in
+        [("first_event", "FIRST_EVENT_TIMEOUT", "timeout_first_event"), ("run", "RUN_TIMEOUT", "timeout_run")]
+    {
+        let agent = Http2Agent::new().await;
+        let gateway = agent.gateway(&format!("timeouts = {{ {limit} = \"1s\" }}"), "");
+        let body = " ".repeat(3_000_000) + INPUT;
+        let length = body.len();
+        let client = gateway.ask(format!("POST / HTTP/1.1\r\nhost: g\r\ncontent-length: {length}\r\n\r\n{body}")).await;
+        assert_eq!(problem(client).await, (504, code.into()));
+        gateway.counted(outcome, 1.0).await;
+        assert_eq!(gateway.figure("tidegate_requests_refused_total", &[]), 0.0);
+    }
+}
+
+#[tokio::test]
+async fn an_agent_that_does_not_take_the_input_is_a_504_over_http_2() {
     for (limit, outcome) in [("first_event", "timeout_first_event"), ("run", "timeout_run")] {
         let mut agent = Http2Agent::new().await;
         let gateway = agent.gateway(&format!("timeouts = {{ {limit} = \"2s\" }}"), "");

@@ -49,7 +49,6 @@ export const stalls = [
     body: longInput(16 << 20),
     got: LATE,
     runs: 'timeout_first_event',
-    known: 'the client is said to be slow: 408',
   },
   { name: 'never answers', ...until(async () => {}), got: LATE, runs: 'timeout_first_event' },
   {

@@ -214,7 +214,6 @@ export const answersOfOtherKinds = [
     got: '200 text/html, NOT ENDED',
     runs: 'agent_status',
     within: 9000,
-    known: 'no limit of time ends it',
   },
   { name: 'JSON with 200', agent: answers('{"ok":true}', { type: 'application/json' }), got: '200 application/json', runs: 'agent_status' },
   { name: 'a run without a content type', agent: answers(RUN, { type: '' }), got: '200', runs: 'agent_status' },
@@ -242,7 +241,6 @@ export const answersOfOtherKinds = [
     agent: answers(RUN, { status: '204 No Content' }),
     got: '204 text/event-stream, no body',
     runs: ['agent_status', 'truncated'],
-    known: 'it is counted as client_gone',
   },
   {
     name: '304 with a body',

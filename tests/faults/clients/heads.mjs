@@ -97,7 +97,7 @@ export const heads = [
     runs: ['', 'finished'],
     refused: ['', 'malformed', 'not_found'],
   },
-  { name: 'HTTP/0.9', client: sends('GET /\r\n\r\n'), got: [refused.got, 'closed'], seen: none },
+  { name: 'HTTP/0.9', client: sends('GET /\r\n\r\n'), got: [refused.got, 'closed'], refused: 'malformed', seen: none },
   { name: 'HTTP/1.2', ...target('POST / HTTP/1.2', { ...either, got: [WHOLE, /^(4|5)\d\d/] }) },
   { name: 'HTTP/9.9', ...target('POST / HTTP/9.9', { ...refused, got: /^(4|5)\d\d|closed/ }) },
   { name: 'spaces in the request line', ...target('POST  /  HTTP/1.1', either) },
@@ -105,7 +105,8 @@ export const heads = [
     name: 'TLS where none is spoken',
     client: sends('\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'),
     got: [refused.got, 'closed', 'reset'],
+    refused: 'malformed',
     seen: none,
   },
-  { name: 'random bytes', client: sends(`\xfe\xff${'\x01\x80'.repeat(500)}\r\n\r\n`), got: [refused.got, 'closed', 'reset'], seen: none },
+  { name: 'random bytes', client: sends(`\xfe\xff${'\x01\x80'.repeat(500)}\r\n\r\n`), got: [refused.got, 'closed', 'reset'], refused: 'malformed', seen: none },
 ];

@@ -21,7 +21,7 @@ const pours =
   };
 // A close while bytes are still coming is a reset, which may overtake the answer.
 const TOO_LARGE = { got: '413 BODY_TOO_LARGE', refused: 'body' };
-const refused = { got: /^(4\d\d(, no body| [A-Z_]+)|reset)$/, seen: 0 };
+const refused = { got: /^(4\d\d(, no body| [A-Z_]+)|reset)$/, refused: 'malformed', seen: 0 };
 const FLOODED = { ...TOO_LARGE, got: [TOO_LARGE.got, 'reset'] };
 const chunk = `400\r\n${'x'.repeat(1024)}\r\n`;
 
@@ -61,7 +61,7 @@ export const limits = [
   { name: 'endless headers', client: pours('POST / HTTP/1.1\r\nhost: gate\r\n', 'x-h: 1\r\n'.repeat(100), 2000), ...refused },
   { name: 'an endless header line', client: pours('POST / HTTP/1.1\r\nhost: gate\r\nx-h: ', 'y'.repeat(10_000), 2000), ...refused },
   { name: 'an endless request line', client: pours('POST /', 'y'.repeat(10_000), 2000), ...refused },
-  { name: 'endless empty lines', client: pours('', '\r\n'.repeat(1000), 500), got: /^(4\d\d|closed|reset|NOTHING)/, seen: 0 },
+  { name: 'endless empty lines', client: pours('', '\r\n'.repeat(1000), 500), got: /^(4\d\d|closed|reset|NOTHING)/, refused: 'malformed', seen: 0 },
   {
     name: 'two hundred headers',
     client: sends(post({ more: Array.from({ length: 200 }, (_, n) => `x-${n}: 1\r\n`).join('') })),
