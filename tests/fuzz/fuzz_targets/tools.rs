@@ -192,7 +192,8 @@ impl Writer {
     fn damaged(bytes: &mut Unstructured<'_>, list: &[String], n: usize) -> String {
         let text = &list[n];
         match made::byte(bytes) {
-            255 => text.chars().take(usize::from(made::byte(bytes))).collect(),
+            // Of an empty event nobody could know what it was.
+            255 => text.chars().take(usize::from(made::byte(bytes)).max(1)).collect(),
             254 => format!("{text}{}", made::pick(bytes, list)),
             253 => text.replacen('{', r#"{"toolCallId":"yes-1","#, 1),
             252 => format!(r#"{},"type":"CUSTOM"}}"#, text.strip_suffix('}').unwrap_or(text)),
@@ -206,7 +207,7 @@ fn policy(bytes: &mut Unstructured<'_>) -> (Policy, OnDenied, bool) {
     let flags = made::byte(bytes);
     let on_denied = *made::pick(bytes, &[OnDenied::Drop, OnDenied::Mask, OnDenied::Drop, OnDenied::Error]);
     let names = |list: &[&str]| list.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-    let allow = (flags & 1 != 0).then(|| names(&["l?", "f*"]));
+    let allow = (flags & 1 != 0).then(|| names(&["l*", "f*"]));
     let rule = ArgumentRule { tool: "fe*".into(), path: "/url".into(), matches: "SECRET".into() };
     let result = ResultRule { tool: "ls".into(), matches: "unheard".into() };
     let deny = names(if flags & 2 != 0 { &["rm-*"] } else { &["rm-DENIED"] });
