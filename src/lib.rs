@@ -1,10 +1,10 @@
 //! Tidegate, a reverse proxy for AG-UI: the map of the crate.
 //!
 //! ```text
-//! client ── request ─▶ route ─▶ admit ─▶ translate ───▶ agent
-//! client ◀─ encode ◀─ pipeline ◀─ decode ◀── stream ─── agent
+//! client ── request ─▶ route ─▶ admit ─▶ filter ▸ translate ─▶ agent
+//! client ◀─ encode ◀─ pipeline ◀─ decode ◀────── stream ────── agent
 //!                     │
-//!                     upgrade ▸ expand ▸ guard ▸ select ▸ state ▸ downgrade
+//!                     upgrade ▸ expand ▸ guard ▸ tools ▸ redact ▸ select ▸ state ▸ throttle ▸ downgrade
 //! ```
 //!
 //! Imports point one way: `agui ← wire ← pipeline ← gateway ← cli`; `config` and `observe` are leaves that

@@ -2,6 +2,8 @@
 //! encode, until the stream is over, and then say how it ended. Everything happens in the client's own task:
 //! the client not reading holds the agent back, and the client leaving drops all of it.
 
+mod parts;
+
 use std::{
     cell::Cell,
     pin::Pin,
@@ -12,6 +14,8 @@ use std::{
 
 use bytes::Bytes;
 use http_body::Body as _;
+
+pub use parts::Parts;
 
 use super::{
     alarm::Alarm,
@@ -28,7 +32,7 @@ use crate::{
     agui::{Encoding, Event, EventKind, Kinds, Life, Version, json},
     config::{Budget, Fault},
     observe::{Code, Outcome},
-    pipeline::{self, Dropped, End, Peers, Pipeline, Sink},
+    pipeline::{self, Dropped, End, Pipeline, Sink},
     wire::{Batch, Item, Reader, Unreadable, Writer, proto::NotCarried},
 };
 
@@ -36,48 +40,6 @@ use crate::{
 const FULL: usize = 64 * 1024;
 /// So many bytes are read and kept for a client that does not read, where what waits is merged; then the agent waits.
 const AHEAD: usize = 256 * 1024;
-
-/// What a stream is made of. Nothing has been read of it yet.
-pub struct Parts {
-    /// The agent's body.
-    pub source: Source,
-    /// The endpoint that sends it, to be told of the first event.
-    pub standing: Option<Standing>,
-    /// Whether the request's body was the input of a run; else the first event decides.
-    pub is_run: bool,
-    /// The largest event, in bytes.
-    pub frame_limit: usize,
-    /// What the agent may send.
-    pub budget: Budget,
-    /// The encoding of the agent's body.
-    pub agent_encoding: Encoding,
-    /// Learns whether the agent speaks protobuf of 1.0.
-    pub speaks_protobuf: Rc<Cell<bool>>,
-    /// What becomes of each event.
-    pub pipeline: Pipeline,
-    /// Whether the agent is read on while the client does not read, for the pipeline to merge what waits.
-    pub reads_ahead: bool,
-    /// How events are written.
-    pub writer: Writer,
-    /// What the two ends speak.
-    pub peers: Peers,
-    /// Whether what a version cannot be shown is told in a comment.
-    pub announces: bool,
-    /// What the run's input lost on its way to the agent.
-    pub input_losses: Vec<&'static str>,
-    /// What has to be before a `RUN_ERROR` that comes first, for clients that know none without a run.
-    pub started: Option<Event>,
-    /// What a stream without a terminal event ends with.
-    pub truncated: Fault,
-    /// The clocks.
-    pub timers: Timers,
-    /// What is measured.
-    pub tally: Tally,
-    /// The client's socket, if it is this stream's alone.
-    pub line: Option<Rc<Line>>,
-    /// The order to shut down.
-    pub drain: Rc<Drain>,
-}
 
 /// The body of an answer that is an event stream.
 pub struct EventStream {

@@ -5,8 +5,8 @@
 //! leaves at once. Between two barriers each item (a message, a tool call, the state, an activity) has a *window* of its
 //! own: what comes sooner than a window after something of it left is held, for a window from its first piece on, and
 //! leaves as one. So items may go around each other, which no reader can tell at a barrier, but nothing goes around more of
-//! its own. A `RAW` waits for all that is
-//! held before it; deltas that came after it may leave before it, because nothing is made of it.
+//! its own. A `RAW` waits for all that is held before it; deltas that came after it may leave before it, because nothing is
+//! made of it.
 //!
 //! While the client is slow there are no windows: everything mergeable is held, until it reads again or too much is held.
 
