@@ -25,7 +25,7 @@ use super::{
     tally::Tally,
     timers::Timers,
     translate::Reading,
-    upload::{Intake, Upload},
+    upload::{self, Intake, Upload},
     worker::Worker,
 };
 use crate::{
@@ -70,7 +70,12 @@ pub async fn answer(request: Request<Incoming>, peer: Peer, worker: Rc<Worker>) 
                 response.body_mut().hold(ticket, story.guest.take_place());
                 Ok(response)
             }
-            Err(refused) => Err(refused),
+            Err(refused) => {
+                if version == Version::HTTP_2 {
+                    tokio::task::spawn_local(upload::hear_out(request.into_body()));
+                }
+                Err(refused)
+            }
         },
     };
     let mut response = answer.unwrap_or_else(|(problem, reason)| {

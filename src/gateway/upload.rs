@@ -24,6 +24,9 @@ use crate::{
     pipeline::{input::Converted, tools},
 };
 
+/// The most that is read of a body that nobody wants, in bytes.
+const UNWANTED: usize = 256 * 1024;
+
 /// How far the body of a request has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
@@ -324,6 +327,19 @@ impl Upload {
         let reading = async { while let Some(Ok(_)) = poll_fn(|cx| Pin::new(&mut self).poll_frame(cx)).await {} };
         let _ = tokio::time::timeout(limit, reading).await;
     }
+}
+
+/// Reads what comes of a body that nobody wants, for a while: over HTTP/2 a stream whose body is not taken is reset behind
+/// its answer, and there are clients that then take the answer for lost.
+pub async fn hear_out(mut body: Incoming) {
+    let reading = async {
+        let mut left = UNWANTED;
+        while let Some(Ok(frame)) = body.frame().await {
+            let Some(rest) = left.checked_sub(frame.data_ref().map_or(0, Bytes::len)) else { break };
+            left = rest;
+        }
+    };
+    let _ = tokio::time::timeout(Duration::from_secs(1), reading).await;
 }
 
 /// The upload stopped; the [`Intake`] knows why.

@@ -57,8 +57,8 @@ said() {
     timeout 10 openssl s_client -connect "127.0.0.1:$port" -servername gate.example -CAfile "$dir/ca.pem" \
       -verify_return_error -ign_eof "$@" 2>&1
 }
-answered() { said "$@" | grep -q 'HTTP/1.1 400'; }
-refused() { ! said "$@" | grep -q 'HTTP/1.1'; }
+answered() { grep -q 'HTTP/1.1 400' <<<"$(said "$@")"; }
+refused() { ! grep -q 'HTTP/1.1' <<<"$(said "$@")"; }
 
 for kind in ecdsa rsa; do
   serve "$kind"
@@ -81,11 +81,11 @@ for kind in ecdsa rsa; do
   verdict $? "$kind: of TLS 1.2 only ${expected// /, } (taken: $taken)"
 done
 
-said -alpn h2,http/1.1 | grep -q '^ALPN protocol: h2'; verdict $? "h2 is agreed on where the client wants it"
-said -alpn http/1.1 | grep -q '^ALPN protocol: http/1.1'; verdict $? "http/1.1 is agreed on where the client wants only that"
-said -tls1_2 | grep -q 'Secure Renegotiation IS supported'; verdict $? "renegotiation is secure"
-said | grep -q '^Compression: NONE'; verdict $? "nothing is compressed"
-said -tls1_3 | grep -q 'Early data was not sent'; verdict $? "no early data"
+grep -q '^ALPN protocol: h2' <<<"$(said -alpn h2,http/1.1)"; verdict $? "h2 is agreed on where the client wants it"
+grep -q '^ALPN protocol: http/1.1' <<<"$(said -alpn http/1.1)"; verdict $? "http/1.1 is agreed on where the client wants only that"
+grep -q 'Secure Renegotiation IS supported' <<<"$(said -tls1_2)"; verdict $? "renegotiation is secure"
+grep -q '^Compression: NONE' <<<"$(said)"; verdict $? "nothing is compressed"
+grep -q 'Early data was not sent' <<<"$(said -tls1_3)"; verdict $? "no early data"
 if command -v curl >/dev/null; then
   code=$(curl -s -o /dev/null -w '%{http_version} %{http_code}' --cacert "$dir/ca.pem" --path-as-is \
     --resolve "gate.example:$port:127.0.0.1" "https://gate.example:$port/../")
