@@ -156,7 +156,7 @@ fn read(text: &[u8]) -> (EventKind, Option<Places>) {
     let Some(mut member) = members.next() else { return (EventKind::Other, None) };
     if member.is("type") {
         let kind = named(&member);
-        if let Some(places) = Places::of(kind, text, members) {
+        if let Some(places) = Places::of(kind, text, member.span.end) {
             return (kind, Some(places));
         }
     } else {

@@ -25,11 +25,6 @@ impl Member<'_> {
         }
     }
 
-    /// The name as it is spelled, if that is without escapes.
-    pub fn plain_name(&self) -> Option<&[u8]> {
-        (!self.key.contains(&b'\\')).then_some(self.key)
-    }
-
     /// Where the value lies in the text.
     pub fn value_span(&self) -> Range<usize> {
         self.span.end - self.value.len()..self.span.end

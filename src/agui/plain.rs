@@ -3,10 +3,10 @@
 
 use std::ops::Range;
 
-use super::{EventKind, json::Members};
+use super::EventKind;
 
-/// A delta of text, reasoning or a tool call that has a type, an identifier and a delta, each once and nothing else, all
-/// spelled without an escape.
+/// A delta of text, reasoning or a tool call that has a type, an identifier and a delta, each once, in this order, and
+/// nothing else, spelled without an escape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plain<'a> {
     /// The identifier of the message or the tool call, in UTF-8.
@@ -25,30 +25,21 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// The places in this text of an event of this kind, whose `type` came first; `members` are those after it.
-    pub(super) fn of(kind: EventKind, text: &[u8], mut members: Members<'_>) -> Option<Self> {
-        let name = match kind {
-            EventKind::TextMessageContent | EventKind::ReasoningMessageContent => "messageId",
-            EventKind::ToolCallArgs => "toolCallId",
+    /// The places in this text of an event of this kind whose `type` came first and ends at `from`, if what follows it is
+    /// spelled as nearly everybody spells it: the identifier, the delta, no white space.
+    pub(super) fn of(kind: EventKind, text: &[u8], from: usize) -> Option<Self> {
+        let before: &[u8] = match kind {
+            EventKind::TextMessageContent | EventKind::ReasoningMessageContent => b",\"messageId\":\"",
+            EventKind::ToolCallArgs => b",\"toolCallId\":\"",
             _ => return None,
         };
-        let (mut id, mut delta) = (None, None);
-        for member in members.by_ref() {
-            let place = match member.plain_name()? {
-                key if key == name.as_bytes() => &mut id,
-                b"delta" => &mut delta,
-                _ => return None,
-            };
-            let inner = member.value.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\""))?;
-            let value = member.value_span();
-            let within = u32::try_from(value.start + 1).ok()?..u32::try_from(value.end - 1).ok()?;
-            if !is_plain(inner) || place.replace(within).is_some() {
-                return None;
-            }
-        }
-        let places = Self { id: id?, delta: delta? };
-        let valid = |place: &Range<u32>| slice(text, place).is_some_and(|part| std::str::from_utf8(part).is_ok());
-        (members.is_complete() && valid(&places.id) && valid(&places.delta)).then_some(places)
+        let rest = text.get(from..)?.strip_prefix(before)?;
+        let id = rest.get(..memchr::memchr(b'"', rest)?)?;
+        let delta = rest.get(id.len()..)?.strip_prefix(DELTA)?.strip_suffix(b"\"}")?;
+        let begin = from + before.len();
+        let place = |at: usize, part: &[u8]| Some(u32::try_from(at).ok()?..u32::try_from(at + part.len()).ok()?);
+        let places = Self { id: place(begin, id)?, delta: place(begin + id.len() + DELTA.len(), delta)? };
+        (is_plain(id) && is_plain(delta)).then_some(places)
     }
 
     /// What stands there.
@@ -62,10 +53,16 @@ fn slice<'a>(text: &'a [u8], place: &Range<u32>) -> Option<&'a [u8]> {
     text.get(place.start as usize..place.end as usize)
 }
 
-/// Whether what stands between two quotes needs no reading: no escape, no quote, nothing that JSON forbids.
+/// What stands between the identifier and the delta.
+const DELTA: &[u8] = b"\",\"delta\":\"";
+
+/// Whether what stands between two quotes needs no reading: UTF-8, no escape, no quote, nothing that JSON forbids.
 fn is_plain(inner: &[u8]) -> bool {
     // A fold over all bytes, without an early end, is what the compiler makes wide instructions of.
-    inner.iter().fold(true, |all, byte| all & (*byte >= 0x20 && !matches!(byte, b'"' | b'\\')))
+    let (plain, bits) = inner
+        .iter()
+        .fold((true, 0), |(all, bits), byte| (all & (*byte >= 0x20 && !matches!(byte, b'"' | b'\\')), bits | byte));
+    plain && (bits < 0x80 || std::str::from_utf8(inner).is_ok())
 }
 
 #[cfg(test)]
@@ -85,7 +82,7 @@ mod tests {
     fn a_delta_that_says_nothing_else_is_known_by_its_identifier() {
         for (text, id, delta) in [
             (r#"{"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":"a 🌍"}"#, "m", "a 🌍"),
-            (r#"{ "type" : "TEXT_MESSAGE_CONTENT" , "delta" : "" , "messageId" : "" } "#, "", ""),
+            (r#"{ "type" : "TEXT_MESSAGE_CONTENT","messageId":"","delta":""}"#, "", ""),
             (r#"{"type":"TOOL_CALL_ARGS","toolCallId":"c","delta":"x"}"#, "c", "x"),
             (r#"{"type":"REASONING_MESSAGE_CONTENT","messageId":"k","delta":"x"}"#, "k", "x"),
         ] {
@@ -96,6 +93,9 @@ mod tests {
     #[test]
     fn whatever_says_more_or_has_to_be_read_closer_is_not_plain() {
         for text in [
+            r#"{"type":"TEXT_MESSAGE_CONTENT","delta":"a","messageId":"m"}"#,
+            r#"{"type":"TEXT_MESSAGE_CONTENT", "messageId":"m","delta":"a"}"#,
+            r#"{"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":"a" }"#,
             r#"{"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":"a\n"}"#,
             r#"{"type":"TEXT_MESSAGE_CONTENT","messageId":"\u006d","delta":"a"}"#,
             r#"{"type":"TEXT_MESSAGE_CONTENT","\u006dessageId":"m","delta":"a"}"#,
