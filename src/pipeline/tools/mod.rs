@@ -325,9 +325,10 @@ impl Tools {
     ) -> Result<(), Stop> {
         out.dropped(STAGE, "subagent", event.kind());
         if matches!(about.kind, EventKind::StateSnapshot | EventKind::StateDelta) {
+            // What is everyone's may still name a call that is nobody's.
             let event = event.without(|member| member.is(Name::Tag.as_str())).unwrap_or(event);
-            self.send_anew(event, at, out);
-            return Ok(());
+            let seen = Seen::of(&event)?;
+            return self.refer(event.clone(), &seen, at, out);
         }
         let id = about.id.or(placed.map(|placed| &*placed.id));
         match id.filter(|_| item_of(about.kind) == Some(Item::ToolCall)) {

@@ -63,6 +63,17 @@ fn a_subagent_of_an_unheard_call_is_left_out_too() {
 }
 
 #[test]
+fn its_changes_to_the_shared_state_name_no_call_that_is_denied() {
+    let list = [
+        r#"{"type":"TOOL_CALL_START","toolCallId":"c","toolCallName":"rm"}"#,
+        r#"{"type":"SUBAGENT_STARTED","subagentRunId":"s","name":"n","parentToolCallId":"c"}"#,
+        r#"{"type":"STATE_DELTA","delta":[],"toolCallId":"c","subagentRunId":"s"}"#,
+    ];
+    let out = deny(&["rm"]).through(&list);
+    assert!(out.iter().all(|text| !text.contains(r#""c""#)), "{out:?}");
+}
+
+#[test]
 fn a_later_run_may_use_its_names_again() {
     let again = r#"{"type":"SUBAGENT_STARTED","subagentRunId":"s","name":"n"}"#.to_owned();
     let list = [
