@@ -131,7 +131,7 @@ fn check(case: &Case) {
             }
         }
         let largest = came.last().map_or(0, Vec::len);
-        assert!(pipeline.held() <= 4 * policy.limit + 4 * largest + (1 << 20), "{} are held", pipeline.held());
+        assert!(pipeline.held() <= 4 * policy.limit + 4 * largest + (3 << 19), "{} are held", pipeline.held());
     }
     pipeline.end(End::Closed, now, &mut sink);
     assert!(pipeline.deadline().is_none());
