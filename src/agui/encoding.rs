@@ -21,6 +21,14 @@ impl Encoding {
         self as usize
     }
 
+    /// The one that this is not.
+    pub const fn other(self) -> Self {
+        match self {
+            Self::Sse => Self::Protobuf,
+            Self::Protobuf => Self::Sse,
+        }
+    }
+
     /// Its name, fit for a metric label.
     pub const fn as_str(self) -> &'static str {
         match self {

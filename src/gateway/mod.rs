@@ -26,6 +26,7 @@ mod health;
 mod hurry;
 mod link;
 mod listen;
+mod pending;
 mod places;
 mod plan;
 mod problem;

@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{budget::Spent, socket::Line, usage};
+use super::{budget::Spent, pending::Pending, socket::Line, usage};
 use crate::{
     agui::{Encoding, Event, EventKind, Life, Version},
     observe::{
@@ -43,11 +43,18 @@ pub struct Tally {
     past: Vec<Outcome>,
     /// What is named already: each once, a closed set.
     named: Vec<Named>,
-    /// Not handed over yet: between which versions, at what cost, how often.
-    conversions: Vec<((ClientVersion, ClientVersion, &'static str), u64)>,
-    /// Not handed over yet: what was merged, how often.
-    merged: Vec<(EventKind, u64)>,
+    /// Between which versions, and at what cost.
+    conversions: Pending<(ClientVersion, ClientVersion, &'static str)>,
+    /// From which encoding, and what.
+    losses: Pending<(Encoding, &'static str)>,
+    /// By which stage, and why.
+    dropped: Pending<(&'static str, &'static str)>,
+    violations: Pending<&'static str>,
+    repaired: Pending<&'static str>,
+    merged: Pending<EventKind>,
     saved: u64,
+    /// Which tool, by its place in the configuration.
+    decided: Pending<(Option<usize>, Decision)>,
     /// A policy decides about tool calls, and says so itself.
     has_policy: bool,
     held: usize,
@@ -129,9 +136,14 @@ impl Tally {
             outcome: None,
             past: Vec::new(),
             named: Vec::new(),
-            conversions: Vec::new(),
-            merged: Vec::new(),
+            conversions: Pending::default(),
+            losses: Pending::default(),
+            dropped: Pending::default(),
+            violations: Pending::default(),
+            repaired: Pending::default(),
+            merged: Pending::default(),
             saved: 0,
+            decided: Pending::default(),
             has_policy: false,
             held: 0,
         }
@@ -228,7 +240,7 @@ impl Tally {
             _ => {
                 self.record.tool_calls += 1;
                 if !self.has_policy {
-                    self.route.tool_call(None, Decision::Allowed);
+                    self.decided.add((None, Decision::Allowed));
                 }
                 if self.calls.len() == TIMED_CALLS {
                     self.calls.pop_front();
@@ -258,7 +270,7 @@ impl Tally {
 
     /// The agent broke this rule. Each is logged once a stream.
     pub fn violated(&mut self, rule: &'static str) {
-        self.route.violation(rule);
+        self.violations.add(rule);
         if self.is_new(Named::Broken(rule)) {
             tracing::info!(rule, run_id = self.record.run_id, "the agent broke a rule of the protocol");
         }
@@ -266,7 +278,7 @@ impl Tally {
 
     /// The guard mended a breach of this rule. Each is logged once a stream.
     pub fn repaired(&mut self, rule: &'static str) {
-        self.route.repaired(rule, 1);
+        self.repaired.add(rule);
         if self.is_new(Named::Mended(rule)) {
             tracing::info!(rule, run_id = self.record.run_id, "a breach of the protocol was mended");
         }
@@ -294,10 +306,7 @@ impl Tally {
     pub fn merged(&mut self, merged: Merged) {
         self.record.merged += 1;
         self.saved += merged.saved as u64;
-        match self.merged.iter_mut().find(|(kind, _)| *kind == merged.kind) {
-            Some((_, n)) => *n += 1,
-            None => self.merged.push((merged.kind, 1)),
-        }
+        self.merged.add(merged.kind);
     }
 
     /// The throttle held an event this long.
@@ -313,7 +322,7 @@ impl Tally {
             pipeline::Decision::Masked => Decision::Masked,
             pipeline::Decision::Refused => Decision::Refused,
         };
-        self.route.tool_call(called.tool, decision);
+        self.decided.add((called.tool, decision));
     }
 
     /// What the encoding `of` could say of an event and the other one could not.
@@ -321,9 +330,9 @@ impl Tally {
         if losses.is_empty() {
             return;
         }
-        let to = if of == Encoding::Sse { Encoding::Protobuf } else { Encoding::Sse };
+        let to = of.other();
         for shape in losses.iter().map(|shape| shape.as_str()) {
-            self.route.lost(of, to, shape, 1);
+            self.losses.add((of, shape));
             if self.is_new(Named::Shape(shape, kind)) {
                 let (r#type, run_id) = (kind.as_str(), self.record.run_id.as_deref());
                 tracing::info!(loss = shape, r#type, from = of.as_str(), to = to.as_str(), run_id, "lost on the way");
@@ -335,10 +344,7 @@ impl Tally {
     /// stream.
     pub fn converted(&mut self, from: Version, to: Version, kind: EventKind, loss: &'static str) -> bool {
         let (from, to) = (ClientVersion::of(from), ClientVersion::of(to));
-        match self.conversions.iter_mut().find(|(key, _)| *key == (from, to, loss)) {
-            Some((_, n)) => *n += 1,
-            None => self.conversions.push(((from, to, loss), 1)),
-        }
+        self.conversions.add((from, to, loss));
         self.is_new(Named::Shape(loss, kind))
     }
 
@@ -360,7 +366,7 @@ impl Tally {
             tracing::info!(stage, reason, r#type = name(), run_id = self.record.run_id, "left out of the run");
         }
         self.record.dropped += 1;
-        self.route.dropped(stage, reason, 1);
+        self.dropped.add((stage, reason));
     }
 
     /// Whether this is met for the first time in this stream.
@@ -430,13 +436,15 @@ impl Tally {
         let (from, to) = (self.record.agent_encoding, self.record.client_encoding);
         self.read.hand_over(&self.route, Direction::In, from.unwrap_or(Encoding::Sse));
         self.sent.hand_over(&self.route, Direction::Out, to.unwrap_or(Encoding::Sse));
-        for ((from, to, loss), n) in self.conversions.drain(..) {
-            self.route.converted(from, to, loss, n);
-        }
-        for (kind, n) in self.merged.drain(..) {
-            self.route.merged(kind, n);
-        }
-        self.route.saved(std::mem::take(&mut self.saved));
+        let route = &self.route;
+        self.conversions.take().for_each(|((from, to, loss), n)| route.converted(from, to, loss, n));
+        self.losses.take().for_each(|((of, shape), n)| route.lost(of, of.other(), shape, n));
+        self.dropped.take().for_each(|((stage, reason), n)| route.dropped(stage, reason, n));
+        self.violations.take().for_each(|(rule, n)| route.violation(rule, n));
+        self.repaired.take().for_each(|(rule, n)| route.repaired(rule, n));
+        self.merged.take().for_each(|(kind, n)| route.merged(kind, n));
+        route.saved(std::mem::take(&mut self.saved));
+        self.decided.take().for_each(|((tool, decision), n)| route.tool_call(tool, decision, n));
     }
 
     /// The bytes that are held for this stream now.

@@ -180,9 +180,9 @@ impl RouteMetrics {
     }
 
     /// The agent broke this rule of the protocol, a fixed text of the code (I10).
-    pub fn violation(&self, rule: &'static str) {
+    pub fn violation(&self, rule: &'static str, n: u64) {
         let register = || self.counter(&families::VIOLATIONS, [&self.agent, rule]);
-        self.violations.get(&rule, register).increment(1);
+        self.violations.get(&rule, register).increment(n);
     }
 
     /// Events were reshaped between versions; `loss` names the shape that was lost, or is `none`.
@@ -202,13 +202,13 @@ impl RouteMetrics {
         }
     }
 
-    /// The policy decided about a call of the tool in this place of those that the configuration names.
-    pub fn tool_call(&self, tool: Option<usize>, decision: Decision) {
+    /// The policy decided about calls of the tool in this place of those that the configuration names.
+    pub fn tool_call(&self, tool: Option<usize>, decision: Decision, n: u64) {
         let register = || {
             let tool = tool.and_then(|place| self.tools.get(place)).map_or(OTHER_TOOL, |name| name);
             self.counter(&families::TOOL_CALLS, [&self.route, tool, decision.as_str()])
         };
-        self.tool_calls.get(&(tool, decision), register).increment(1);
+        self.tool_calls.get(&(tool, decision), register).increment(n);
     }
 
     /// From the start of a tool call to its result.

@@ -91,10 +91,10 @@ fn exercise(metrics: &Metrics, name: &str) -> Arc<RouteMetrics> {
     route.event_held(Duration::from_millis(33));
     route.dropped("select", "configured", 1);
     route.repaired("close_message", 1);
-    route.violation("message_not_open");
+    route.violation("message_not_open", 1);
     route.converted(ClientVersion::from_declared("1.0"), ClientVersion::from_declared("0.0.47"), "none", 1);
-    Decision::ALL.iter().for_each(|decision| route.tool_call(None, *decision));
-    route.tool_call(Some(0), Decision::Allowed);
+    Decision::ALL.iter().for_each(|decision| route.tool_call(None, *decision, 1));
+    route.tool_call(Some(0), Decision::Allowed, 1);
     route.tool_call_duration(time);
     TokenKind::ALL.iter().for_each(|kind| route.tokens(*kind, 12));
     StatePatch::ALL.iter().for_each(|result| route.state_patch(*result));
