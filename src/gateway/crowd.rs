@@ -1,15 +1,11 @@
 //! How many connections one address may have: a peer that connects comes in, its presence or that it is one too many goes
 //! out. Threads share the counts; they change once a connection.
 
-use std::{
-    collections::HashMap,
-    net::IpAddr,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{net::IpAddr, sync::Arc};
 
 use ipnet::IpNet;
 
-use super::rate::block;
+use super::{counted::Counted, rate::block};
 
 /// The connections of all addresses.
 #[derive(Debug)]
@@ -17,11 +13,10 @@ pub struct Crowd {
     most: Option<u32>,
     /// Proxies, behind which there are many.
     exempt: Vec<IpNet>,
-    /// Those who have any; so no more than there are connections.
     present: Arc<Present>,
 }
 
-type Present = Mutex<HashMap<(bool, u128), u32>>;
+type Present = Counted<(bool, u128)>;
 
 /// A connection, for as long as it lives.
 #[derive(Debug)]
@@ -45,24 +40,14 @@ impl Crowd {
             return Some(Presence(None));
         };
         let block = block(address);
-        let mut present = self.present.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = present.entry(block).or_default();
-        (*count < most).then(|| {
-            *count += 1;
-            Presence(Some((self.present.clone(), block)))
-        })
+        self.present.take(block, most).then(|| Presence(Some((self.present.clone(), block))))
     }
 }
 
 impl Drop for Presence {
     fn drop(&mut self) {
-        let Some((present, block)) = &self.0 else { return };
-        let mut present = present.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = present.get_mut(block) {
-            *count -= 1;
-            if *count == 0 {
-                present.remove(block);
-            }
+        if let Some((present, block)) = &self.0 {
+            present.give_back(block);
         }
     }
 }
@@ -81,8 +66,8 @@ mod tests {
         let other = enter("192.0.2.2").unwrap();
         let proxy: Vec<_> = (0..9).map(|_| enter("10.1.1.1").unwrap()).collect();
         drop((here, other, proxy));
-        assert!(crowd.present.lock().unwrap().is_empty());
+        assert!(crowd.present.is_empty());
         let open = Crowd::new(None, &[]);
-        assert!(open.enter("192.0.2.1".parse().unwrap()).is_some() && open.present.lock().unwrap().is_empty());
+        assert!(open.enter("192.0.2.1".parse().unwrap()).is_some() && open.present.is_empty());
     }
 }

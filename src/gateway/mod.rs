@@ -13,6 +13,7 @@ mod certificates;
 mod connect;
 mod conversions;
 mod cors;
+mod counted;
 mod crowd;
 mod curfew;
 mod drain;

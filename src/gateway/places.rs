@@ -1,15 +1,12 @@
 //! How many runs may go on at once: a run that begins comes in, a place or that there is none goes out. A place is free
 //! again when it is dropped. Threads share the counts; they change once a run.
 
-use std::{
-    collections::HashMap,
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicU32, Ordering::Relaxed},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicU32, Ordering::Relaxed},
 };
 
-use super::auth::Who;
+use super::{auth::Who, counted::Counted};
 
 /// The places of one route.
 #[derive(Debug)]
@@ -23,8 +20,7 @@ pub struct Places {
 #[derive(Debug, Default)]
 struct Counts {
     taken: AtomicU32,
-    /// Those who have any; so no more than there are runs.
-    taken_by: Mutex<HashMap<Who, u32>>,
+    taken_by: Counted<Who>,
 }
 
 /// Why there is none.
@@ -62,12 +58,9 @@ impl Places {
         // From here on dropping it gives back what was taken.
         let mut place = Place { of: self.counts.clone(), who: None };
         if let (Some(most), Some(who)) = (self.most_of_one, who) {
-            let mut taken_by = self.counts.taken_by.lock().unwrap_or_else(PoisonError::into_inner);
-            let taken = taken_by.entry(who.clone()).or_default();
-            if *taken >= most {
+            if !self.counts.taken_by.take(who.clone(), most) {
                 return Err(Full::One);
             }
-            *taken += 1;
             place.who = Some(who.clone());
         }
         Ok(place)
@@ -78,13 +71,7 @@ impl Drop for Place {
     fn drop(&mut self) {
         self.of.taken.fetch_sub(1, Relaxed);
         if let Some(who) = &self.who {
-            let mut taken_by = self.of.taken_by.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(taken) = taken_by.get_mut(who) {
-                *taken -= 1;
-                if *taken == 0 {
-                    taken_by.remove(who);
-                }
-            }
+            self.of.taken_by.give_back(who);
         }
     }
 }
@@ -126,6 +113,6 @@ mod tests {
         assert_eq!(places.counts.taken.load(Relaxed), 2);
         drop((first, second));
         assert_eq!(places.counts.taken.load(Relaxed), 0);
-        assert!(places.counts.taken_by.lock().unwrap().is_empty());
+        assert!(places.counts.taken_by.is_empty());
     }
 }
