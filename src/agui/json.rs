@@ -198,6 +198,14 @@ pub fn string(value: &[u8]) -> Option<Cow<'_, str>> {
     serde_json::from_slice(value).ok().map(Cow::Owned)
 }
 
+/// Whether what stands between two quotes is what it says: no escape, no quote, nothing that JSON forbids.
+#[inline]
+pub fn is_bare(inner: &[u8]) -> bool {
+    let bare = |byte: &u8| *byte >= 0x20 && !matches!(byte, b'"' | b'\\');
+    // A fold over all bytes, without an early end, is what the compiler makes wide instructions of.
+    inner.iter().fold(true, |all, byte| all & bare(byte))
+}
+
 fn unescape(inner: &[u8]) -> Option<String> {
     let mut quoted = Vec::with_capacity(inner.len() + 2);
     quoted.push(b'"');

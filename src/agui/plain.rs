@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::EventKind;
+use super::{EventKind, json::is_bare};
 
 /// A delta of text, reasoning or a tool call that has a type, an identifier and a delta, each once, in this order, and
 /// nothing else, spelled without an escape.
@@ -56,13 +56,9 @@ fn slice<'a>(text: &'a [u8], place: &Range<u32>) -> Option<&'a [u8]> {
 /// What stands between the identifier and the delta.
 const DELTA: &[u8] = b"\",\"delta\":\"";
 
-/// Whether what stands between two quotes needs no reading: UTF-8, no escape, no quote, nothing that JSON forbids.
+/// Whether what stands between two quotes needs no reading, and is UTF-8.
 fn is_plain(inner: &[u8]) -> bool {
-    // A fold over all bytes, without an early end, is what the compiler makes wide instructions of.
-    let (plain, bits) = inner
-        .iter()
-        .fold((true, 0), |(all, bits), byte| (all & (*byte >= 0x20 && !matches!(byte, b'"' | b'\\')), bits | byte));
-    plain && (bits < 0x80 || std::str::from_utf8(inner).is_ok())
+    is_bare(inner) && (inner.is_ascii() || std::str::from_utf8(inner).is_ok())
 }
 
 #[cfg(test)]

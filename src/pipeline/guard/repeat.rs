@@ -1,7 +1,10 @@
 //! An event comes in; whether it differs from the one before in nothing but its delta goes out. Such an event breaks no
 //! rule that the one before did not break, and changes nothing that is known.
 
-use crate::agui::{Event, EventKind, json::Members};
+use crate::agui::{
+    Event, EventKind,
+    json::{Members, is_bare},
+};
 
 /// What the event before said up to its delta, if that came last in it.
 #[derive(Debug, Default)]
@@ -37,9 +40,7 @@ impl Repeat {
             return false;
         }
         let delta = event.text().strip_prefix(&*self.head).and_then(|rest| rest.strip_suffix(b"\"}"));
-        let plain = |byte: &u8| *byte >= 0x20 && !matches!(byte, b'"' | b'\\');
-        // A fold over all bytes, without an early end, is what the compiler makes wide instructions of.
-        delta.is_some_and(|delta| delta.iter().fold(true, |all, byte| all & plain(byte)))
+        delta.is_some_and(is_bare)
     }
 }
 
