@@ -26,12 +26,9 @@ use super::{
     source::is_coded,
     standing::{Running, Standings},
     translate::{Reading, looked_into, translated},
-    upload::{Intake, Progress, Upload},
+    upload::{Intake, Progress, UNWANTED, Upload},
 };
 use crate::{config, observe::Attempt, wire::Encoding};
-
-/// How long the body of a request that no agent took is read, so that one knows whether it was a run.
-pub const UNWANTED: Duration = Duration::from_secs(1);
 
 /// What answers on a route, as one thread sees it.
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use hyper::body::Incoming;
 
 use super::{
     admit::{Guest, Refused},
-    agent::{Agent, Errand, Failure, UNWANTED},
+    agent::{Agent, Errand, Failure},
     body::Body,
     cors,
     drain::GRACE,
@@ -25,7 +25,7 @@ use super::{
     tally::Tally,
     timers::Timers,
     translate::Reading,
-    upload::{self, Intake, Upload},
+    upload::{self, Intake, UNWANTED, Upload},
     worker::Worker,
 };
 use crate::{

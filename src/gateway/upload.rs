@@ -24,8 +24,10 @@ use crate::{
     pipeline::{input::Converted, tools},
 };
 
-/// The most that is read of a body that nobody wants, in bytes.
-const UNWANTED: usize = 256 * 1024;
+/// How long a body is read that nobody takes any more, so that one knows whether it was a run.
+pub const UNWANTED: Duration = Duration::from_secs(1);
+/// The most that is read of a body only for its end, in bytes.
+const HEARD_OUT: usize = 256 * 1024;
 
 /// How far the body of a request has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -333,13 +335,13 @@ impl Upload {
 /// its answer, and there are clients that then take the answer for lost.
 pub async fn hear_out(mut body: Incoming) {
     let reading = async {
-        let mut left = UNWANTED;
+        let mut left = HEARD_OUT;
         while let Some(Ok(frame)) = body.frame().await {
             let Some(rest) = left.checked_sub(frame.data_ref().map_or(0, Bytes::len)) else { break };
             left = rest;
         }
     };
-    let _ = tokio::time::timeout(Duration::from_secs(1), reading).await;
+    let _ = tokio::time::timeout(UNWANTED, reading).await;
 }
 
 /// The upload stopped; the [`Intake`] knows why.
