@@ -1,13 +1,10 @@
 // A secret is in no byte that the real client is sent, nor in what it puts together of the deltas, wherever the agent
 // cut it; all other text is, and arguments stay JSON.
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
-import { startGateway } from '../clients/lib/gateway.mjs';
-import { askForRun } from '../clients/lib/net.mjs';
+import { describe, test } from 'node:test';
 import { frame } from '../clients/lib/sse.mjs';
-import { concurrently, startClient } from '../versions/lib/client.mjs';
-import { configOf } from './lib/config.mjs';
-import { startScriptedAgent, withPauses } from './lib/scripted-agent.mjs';
+import { concurrently } from '../versions/lib/client.mjs';
+import { watched } from './lib/watched.mjs';
 
 const SECRET = 'sk-ABCDEFGHIJKLMNOPQRSTUVWX', WITH = '[redacted]';
 const REDACT = `redact = [{ pattern = 'sk-[A-Za-z0-9]{20,}', with = "${WITH}" }]`;
@@ -60,25 +57,11 @@ const FORMS = {
   },
 };
 
-let agent, gateway, client, scripts = 0;
-before(async () => {
-  agent = await startScriptedAgent();
-  gateway = await startGateway(configOf(ROUTES), { agent: agent.url });
-  client = await startClient('1.0.0');
-});
-after(async () => {
-  client?.close();
-  assert.equal(await gateway?.stop(), 0);
-  await agent?.close();
-});
+const watch = watched(ROUTES);
 
 /** The client's report and the bytes of a stream of these payloads. */
 async function seen(path, payloads) {
-  const script = `redact-${++scripts}`, url = `${gateway.url}${path}`, headers = { 'x-script': script };
-  agent.put(script, withPauses({ pieces: payloads.map(frame) }, script));
-  const [report, raw] = await Promise.all([
-    client.run({ url, headers, threadId: 't1', runId: 'r1' }), askForRun({ url }, headers, 'text/event-stream')]);
-  assert.ok(raw.ended, 'the body ends properly');
+  const { report, raw } = await watch(path, { pieces: payloads.map(frame) });
   assert.equal(report.error, null);
   return { report, bytes: raw.body.toString() };
 }

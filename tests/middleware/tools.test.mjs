@@ -1,15 +1,11 @@
 // A denied tool call is nowhere: not in what the real client keeps, nor in any byte that it was sent, in whatever form
 // the agent says it and however the stream is cut. What nobody denied is all there.
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
-import { startGateway } from '../clients/lib/gateway.mjs';
-import { askForRun } from '../clients/lib/net.mjs';
+import { describe, test } from 'node:test';
 import { split } from '../clients/lib/replay-agent.mjs';
 import { payloads } from '../clients/lib/sse.mjs';
-import { startClient } from '../versions/lib/client.mjs';
-import { configOf } from './lib/config.mjs';
 import { DENIED, SEEN, STORIES, told, TRACES } from './lib/denied.mjs';
-import { startScriptedAgent, withPauses } from './lib/scripted-agent.mjs';
+import { watched } from './lib/watched.mjs';
 
 const ROUTES = {
   plain: '',
@@ -23,27 +19,13 @@ const ROUTES = {
   results: `tools = { results = [{ tool = "delete_*", matches = 'is-gone$' }] }`,
 };
 
-let agent, gateway, client;
-before(async () => {
-  agent = await startScriptedAgent();
-  gateway = await startGateway(configOf(ROUTES), { agent: agent.url });
-  client = await startClient('1.0.0');
-});
-after(async () => {
-  client?.close();
-  assert.equal(await gateway?.stop(), 0);
-  await agent?.close();
-});
+const watch = watched(ROUTES);
 
 /** What the client shows and the bytes that it would have been sent. */
 async function seen(path, events, size) {
-  const script = encodeURIComponent(`${path} ${Math.random()}`), stream = told(events);
+  const stream = told(events);
   if (size) stream.pieces = split(Buffer.concat(stream.pieces), size);
-  agent.put(script, withPauses(stream, script));
-  const url = `${gateway.url}${path}`, headers = { 'x-script': script };
-  const [report, raw] = await Promise.all([
-    client.run({ url, headers, threadId: 't1', runId: 'r1' }), askForRun({ url }, headers, 'text/event-stream')]);
-  assert.ok(raw.ended, 'the body ends properly');
+  const { report, raw } = await watch(path, stream);
   return { report, bytes: raw.body.toString(), events: payloads(raw.body).map(payload => JSON.parse(payload)) };
 }
 
