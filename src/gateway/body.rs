@@ -48,7 +48,7 @@ impl Drop for Answering {
 #[derive(Debug)]
 enum Content {
     Full(Option<Bytes>),
-    Relay(Box<Relay>),
+    Relay(Rc<RefCell<Relay>>),
     Stream(Box<EventStream>),
     Shared(Shared),
 }
@@ -56,7 +56,8 @@ enum Content {
 /// An agent's body that is passed on, and for how long.
 #[derive(Debug)]
 struct Relay {
-    download: Download,
+    /// Let go of when its time is over.
+    download: Option<Download>,
     until: Option<Instant>,
     alarm: Alarm,
 }
@@ -64,14 +65,21 @@ struct Relay {
 impl Relay {
     fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
         // One that never pauses ends in time too.
-        if self.until.is_none_or(|until| until > Instant::now()) {
-            let frame = http_body::Body::poll_frame(Pin::new(&mut self.download), cx);
+        if let Some(download) = &mut self.download
+            && self.until.is_none_or(|until| until > Instant::now())
+        {
+            let frame = http_body::Body::poll_frame(Pin::new(download), cx);
             match self.until {
                 Some(until) if frame.is_pending() => ready!(self.alarm.poll(until, cx)),
                 _ => return frame.map(|frame| frame.map(|frame| frame.map_err(Broken::from))),
             }
         }
+        self.has_to_be_over();
         Poll::Ready(Some(Err("the agent's answer took longer than it may".into())))
+    }
+
+    fn has_to_be_over(&mut self) {
+        self.download = None;
     }
 }
 
@@ -81,9 +89,13 @@ impl Body {
         Content::Full(Some(text).filter(|text| !text.is_empty())).into()
     }
 
-    /// An agent's body as it comes, with its trailers. What is not there by `until` is not waited for: the body breaks off.
-    pub fn relay(download: Download, until: Option<Instant>) -> Self {
-        Content::Relay(Box::new(Relay { download, until, alarm: Alarm::default() })).into()
+    /// An agent's body as it comes, with its trailers. What is not there by `until` is not waited for: the body breaks
+    /// off. If the client `shares` its connection among several answers, the agent is let go of then by itself.
+    pub fn relay(download: Download, until: Option<Instant>, shares: bool) -> Self {
+        let ends = until.filter(|_| shares && !http_body::Body::is_end_stream(&download));
+        let relay = Rc::new(RefCell::new(Relay { download: Some(download), until, alarm: Alarm::default() }));
+        let curfew = ends.map(|ends| Curfew::of(&relay, ends, Relay::has_to_be_over));
+        Self { curfew, ..Content::Relay(relay).into() }
     }
 
     /// An agent's event stream.
@@ -96,7 +108,7 @@ impl Body {
         if reads_ahead {
             Ahead::of(&shared);
         }
-        let curfew = ends.map(|ends| Curfew::of(&shared, ends));
+        let curfew = ends.map(|ends| Curfew::of(&shared, ends, |stream| stream.has_to_be_over()));
         Self { curfew, ..Content::Shared(shared).into() }
     }
 
@@ -111,7 +123,7 @@ impl Body {
     /// Tells this connection when the answer is over.
     pub fn answers_on(&mut self, line: Rc<Line>) {
         if let Content::Relay(relay) = &self.content {
-            line.give_up_at(relay.until);
+            line.give_up_at(relay.borrow().until);
         }
         self.answering = Some(Answering(line));
     }
@@ -130,7 +142,7 @@ impl http_body::Body for Body {
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
         match &mut self.content {
             Content::Full(text) => Poll::Ready(text.take().map(|text| Ok(Frame::data(text)))),
-            Content::Relay(relay) => relay.poll_frame(cx),
+            Content::Relay(relay) => relay.borrow_mut().poll_frame(cx),
             Content::Stream(stream) => {
                 let piece = ready!(stream.poll_piece(cx));
                 Poll::Ready(piece.map(|piece| piece.map(Frame::data)))
@@ -145,7 +157,7 @@ impl http_body::Body for Body {
     fn is_end_stream(&self) -> bool {
         match &self.content {
             Content::Full(text) => text.is_none(),
-            Content::Relay(relay) => relay.download.is_end_stream(),
+            Content::Relay(relay) => relay.borrow().download.as_ref().is_some_and(http_body::Body::is_end_stream),
             Content::Stream(_) | Content::Shared(_) => false,
         }
     }
@@ -153,7 +165,9 @@ impl http_body::Body for Body {
     fn size_hint(&self) -> SizeHint {
         match &self.content {
             Content::Full(text) => SizeHint::with_exact(text.as_ref().map_or(0, |text| text.len() as u64)),
-            Content::Relay(relay) => relay.download.size_hint(),
+            Content::Relay(relay) => {
+                relay.borrow().download.as_ref().map(http_body::Body::size_hint).unwrap_or_default()
+            }
             Content::Stream(_) | Content::Shared(_) => SizeHint::default(),
         }
     }

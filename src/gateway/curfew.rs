@@ -1,5 +1,5 @@
-//! A stream to a client that shares its connection among runs comes in; when its run has to be over it is, also if the
-//! client takes nothing: over HTTP/2 such a stream is asked for nothing, and so looks at no clock of its own.
+//! The body of an answer whose client shares its connection among several comes in; when it has to be over it is, also
+//! if the client takes nothing: over HTTP/2 such a body is asked for nothing, and so looks at no clock of its own.
 
 use std::{
     cell::RefCell,
@@ -9,9 +9,9 @@ use std::{
 
 use tokio::task::AbortHandle;
 
-use super::{ahead::Shared, places::Place, stream::EventStream};
+use super::places::Place;
 
-/// The end of a stream's run. Dropped with the stream, before or after.
+/// The end of a body's time. Dropped with the body, before or after.
 #[derive(Debug)]
 pub struct Curfew {
     waiting: AbortHandle,
@@ -20,11 +20,11 @@ pub struct Curfew {
 }
 
 impl Curfew {
-    /// Has the run of this stream be over at this time.
-    pub fn of(stream: &Shared, ends: Instant) -> Self {
-        let (stream, place) = (Rc::downgrade(stream), Rc::default());
-        let waiting = tokio::task::spawn_local(wait(stream, ends, Rc::clone(&place))).abort_handle();
-        Self { waiting, place }
+    /// Tells this body at this time that it `has_to_be_over`.
+    pub fn of<B: 'static>(body: &Rc<RefCell<B>>, ends: Instant, has_to_be_over: fn(&mut B)) -> Self {
+        let (body, place) = (Rc::downgrade(body), Rc::default());
+        let waiting = wait(body, ends, has_to_be_over, Rc::clone(&place));
+        Self { waiting: tokio::task::spawn_local(waiting).abort_handle(), place }
     }
 
     /// Keeps this place for the run until then.
@@ -41,10 +41,10 @@ impl Drop for Curfew {
     }
 }
 
-async fn wait(stream: Weak<RefCell<Box<EventStream>>>, ends: Instant, place: Rc<RefCell<Option<Place>>>) {
+async fn wait<B>(body: Weak<RefCell<B>>, ends: Instant, over: fn(&mut B), place: Rc<RefCell<Option<Place>>>) {
     tokio::time::sleep_until(ends.into()).await;
-    if let Some(stream) = stream.upgrade() {
-        stream.borrow_mut().has_to_be_over();
+    if let Some(body) = body.upgrade() {
+        over(&mut body.borrow_mut());
     }
     place.take();
 }

@@ -295,7 +295,7 @@ impl Story {
         let (mut head, download) = answer.into_parts();
         headers::strip_hop_by_hop(&mut head.headers);
         let until = self.agent().config.timeouts.run.map(|limit| self.received + limit);
-        Response::from_parts(head, Body::relay(download, until))
+        Response::from_parts(head, Body::relay(download, until, self.peer.line.is_none()))
     }
 
     /// Whether an answer with this status can be a stream: one without a body is none, whatever its headers say.

@@ -289,6 +289,29 @@ async fn a_client_that_takes_nothing_of_its_stream_over_http_2_holds_no_run_beyo
 }
 
 #[tokio::test]
+async fn a_client_that_takes_nothing_of_another_answer_over_http_2_holds_no_agent_beyond_its_limit() {
+    for window in [0, 64] {
+        let agent = Agent::new().await;
+        let gateway = Gateway::with(&agent, "timeouts = { run = \"300ms\" }", "limits = { runs = 1 }");
+        let mut client = Client::narrow(&gateway, window).await;
+        let (answer, mut connection) =
+            client.answered(&agent, "HTTP/1.1 200 OK\r\ncontent-length: 99999\r\n\r\n").await;
+        connection.send("x".repeat(100)).await;
+        connection.is_left().await;
+        gateway.shows("tidegate_agent_connections", &[], 0.0).await;
+        gateway.shows("tidegate_runs_active", &[], 0.0).await;
+
+        // The place is free for another, while this client is still there.
+        let (mut other, _connection) = gateway.run(&agent).await;
+        assert!(code_of(&other.rest().await) == "RUN_TIMEOUT");
+        if window > 0 {
+            assert!(http_body_util::BodyExt::collect(answer.into_body()).await.is_err(), "it breaks off");
+        }
+        client.close();
+    }
+}
+
+#[tokio::test]
 async fn a_run_that_ends_in_time_over_http_2_is_counted_once() {
     let agent = Agent::new().await;
     let gateway = Gateway::with(&agent, "timeouts = { run = \"200ms\" }", "");

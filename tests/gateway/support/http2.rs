@@ -128,9 +128,14 @@ impl Client {
 
     /// The answer to a run at this agent whose stream has begun, and the agent's side of it; no event was sent.
     pub async fn stream(&mut self, agent: &Agent) -> (Response<Incoming>, Connection) {
+        self.answered(agent, STREAM).await
+    }
+
+    /// A run whose agent has answered with this head.
+    pub async fn answered(&mut self, agent: &Agent, head: &str) -> (Response<Incoming>, Connection) {
         let answer = self.run("/").await;
         let (mut connection, ..) = agent.request().await;
-        connection.send(STREAM).await;
+        connection.send(head).await;
         (soon(answer).await.unwrap(), connection)
     }
 
