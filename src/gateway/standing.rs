@@ -58,7 +58,6 @@ impl Standings {
     pub fn new(config: &config::Agent, metrics: &Metrics) -> Arc<Self> {
         let seat = |name: String| {
             let metrics = metrics.endpoint(&config.name, &name);
-            metrics.healthy(true);
             Seat { name: name.into(), runs: AtomicUsize::new(0), metrics }
         };
         let seats: Vec<_> = config.urls.iter().map(|url| seat(url.to_string())).collect();
@@ -82,11 +81,11 @@ impl Standings {
     }
 
     /// Takes them out of use. Runs that began with them still end with them, but nobody is judged by these any more, and
-    /// the figures hold nothing against endpoints that are not asked.
+    /// the figures show nothing of endpoints that are not asked.
     pub fn retire(&self) {
         let judgements = self.judgements();
         self.retired.store(true, Relaxed);
-        self.seats.iter().for_each(|seat| seat.metrics.healthy(true));
+        self.seats.iter().for_each(|seat| seat.metrics.gone());
         drop(judgements);
     }
 

@@ -1,8 +1,9 @@
 //! Everything one gateway measures: observations come in, the text that Prometheus reads goes out.
 
 use std::{
+    collections::BTreeMap,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, PoisonError, Weak,
         atomic::{AtomicI64, Ordering::Relaxed},
     },
     time::{SystemTime, UNIX_EPOCH},
@@ -14,7 +15,8 @@ use metrics_exporter_prometheus::PrometheusHandle;
 
 use super::{
     EndpointMetrics, RouteMetrics,
-    exposition::{self, Exposition},
+    endpoint::Health,
+    exposition::{self, Exposition, Sample},
     families,
     handles::{Counters, Registry, Table},
     labels::{Refusal, Reload},
@@ -46,6 +48,7 @@ struct Inner {
     draining: Gauge,
     config_timestamp: Gauge,
     config_hash: Mutex<Option<Box<str>>>,
+    health: Mutex<Vec<Weak<Health>>>,
     reloads: [Counter; Reload::COUNT],
     refused: [Counter; Refusal::COUNT],
     requests: Counters<{ STATUS_CLASSES.len() }>,
@@ -74,6 +77,7 @@ impl Metrics {
             draining: registry.gauge(&families::DRAINING, []),
             config_timestamp: registry.gauge(&families::CONFIG_TIMESTAMP, []),
             config_hash: Mutex::new(None),
+            health: Mutex::default(),
             reloads: std::array::from_fn(|i| counted(&families::CONFIG_RELOADS, [Reload::ALL[i].as_str()])),
             refused: std::array::from_fn(|i| counted(&families::REQUESTS_REFUSED, [Refusal::ALL[i].as_str()])),
             requests: Counters::new(),
@@ -161,6 +165,22 @@ impl Metrics {
         &self.0.registry
     }
 
+    /// Has this endpoint's health shown from now on, in place of that of an earlier one by the same name.
+    pub(super) fn shows(&self, health: &Arc<Health>) {
+        let mut all = self.0.health.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|health| health.strong_count() > 0);
+        all.push(Arc::downgrade(health));
+    }
+
+    fn health(&self) -> Vec<Sample> {
+        let all = self.0.health.lock().unwrap_or_else(PoisonError::into_inner);
+        let all: Vec<_> = all.iter().filter_map(Weak::upgrade).collect();
+        let latest: BTreeMap<_, _> =
+            all.iter().filter_map(|health| Some(((&*health.agent, &*health.endpoint), health.shown()?))).collect();
+        let sample = |((agent, endpoint), value)| exposition::plain(&families::AGENT_HEALTHY, [agent, endpoint], value);
+        latest.into_iter().map(sample).collect()
+    }
+
     pub(super) fn delays(&self, route: &str) -> Arc<Delays> {
         self.0.delays.get(&route.into(), || Arc::new(Delays::new(families::DELAY)))
     }
@@ -184,6 +204,7 @@ impl Metrics {
         if let Some(hash) = hash {
             all.push(&families::CONFIG_INFO, vec![exposition::plain(&families::CONFIG_INFO, [&hash], 1.0)]);
         }
+        all.push(&families::AGENT_HEALTHY, self.health());
         let stalls = self.0.stalls.all();
         let stalls = stalls.iter().map(|(route, s)| exposition::plain(&families::CLIENT_STALL, [route], s.seconds()));
         all.push(&families::CLIENT_STALL, stalls.collect());

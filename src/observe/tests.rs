@@ -12,8 +12,8 @@ use std::{
 use http::StatusCode;
 
 use super::{
-    Attempt, ClientVersion, Connect, Decision, Direction, Metrics, Outcome, Refusal, Reload, RouteMetrics, StatePatch,
-    TokenKind, families,
+    Attempt, ClientVersion, Connect, Decision, Direction, EndpointMetrics, Metrics, Outcome, Refusal, Reload,
+    RouteMetrics, StatePatch, TokenKind, families,
     strict::{self, Family},
 };
 use crate::agui::{Encoding, EventKind};
@@ -65,7 +65,7 @@ const CONTRACT: &str = "
 ";
 
 /// Calls everything that measures, with every member of every closed set.
-fn exercise(metrics: &Metrics, name: &str) -> Arc<RouteMetrics> {
+fn exercise(metrics: &Metrics, name: &str) -> (Arc<RouteMetrics>, Arc<EndpointMetrics>) {
     let route = metrics.route(name, "helpdesk", &["search_*".to_owned()]);
     let time = Duration::from_millis(150);
     for outcome in Outcome::ALL {
@@ -116,7 +116,7 @@ fn exercise(metrics: &Metrics, name: &str) -> Arc<RouteMetrics> {
     Reload::ALL.iter().for_each(|result| metrics.config_reload(*result));
     metrics.held_bytes().add(4096);
     metrics.held_bytes().sub(96);
-    route
+    (route, endpoint)
 }
 
 fn scrape(metrics: &Metrics) -> BTreeMap<String, Family> {
@@ -132,7 +132,7 @@ fn value(text: &str, series: &str) -> Option<f64> {
 #[test]
 fn a_scrape_shows_the_contract_and_nothing_else() {
     let metrics = Metrics::new("0.1.0", "abc");
-    let route = exercise(&metrics, "support");
+    let (route, _endpoint) = exercise(&metrics, "support");
     let _active = route.active();
     let mut shown = scrape(&metrics);
     for line in CONTRACT.lines().filter(|line| !line.trim().is_empty()) {
@@ -156,7 +156,7 @@ fn a_scrape_shows_the_contract_and_nothing_else() {
 #[test]
 fn i10_values_come_from_the_configuration_or_the_code() {
     let metrics = Metrics::new("0.1.0", "abc");
-    let route = exercise(&metrics, "support");
+    let (route, _endpoint) = exercise(&metrics, "support");
     for declared in ["1.99", "drop table", "\u{1b}[2J", "0.0.61"] {
         let version = ClientVersion::from_declared(declared);
         route.run_over(Outcome::Finished, version, Encoding::Sse, Duration::ZERO);
@@ -178,7 +178,7 @@ fn i10_values_come_from_the_configuration_or_the_code() {
 #[test]
 fn values_are_what_was_recorded() {
     let metrics = Metrics::new("0.1.0", "abc");
-    let route = exercise(&metrics, "support");
+    let (route, _endpoint) = exercise(&metrics, "support");
     let text = metrics.render();
     for (series, expected) in [
         ("tidegate_events_total{route=\"support\",direction=\"in\",type=\"RAW\"}", 2.0),
@@ -232,6 +232,30 @@ fn a_new_gateway_shows_what_can_be_known_as_zero() {
     for limit in ["process_max_fds", "process_virtual_memory_max_bytes"] {
         assert!(value(&text, limit).unwrap() > 0.0, "no limit must not look like one: {limit}");
     }
+}
+
+#[test]
+fn only_endpoints_in_use_show_whether_they_are_healthy() {
+    let metrics = Metrics::new("0.1.0", "abc");
+    let endpoint = || metrics.endpoint("helpdesk", "http://127.0.0.1:8000/agui");
+    let shown = || {
+        let text = metrics.render();
+        assert!(text.matches("tidegate_agent_healthy{").count() <= 1, "{text}");
+        value(&text, "tidegate_agent_healthy{agent=\"helpdesk\",endpoint=\"http://127.0.0.1:8000/agui\"}")
+    };
+    let first = endpoint();
+    assert_eq!(shown(), Some(1.0));
+    first.healthy(false);
+    assert_eq!(shown(), Some(0.0));
+    let second = endpoint();
+    first.gone();
+    assert_eq!(shown(), Some(1.0));
+    second.gone();
+    assert_eq!(shown(), None);
+    let third = endpoint();
+    assert_eq!(shown(), Some(1.0));
+    drop(third);
+    assert_eq!(shown(), None);
 }
 
 #[test]

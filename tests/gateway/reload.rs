@@ -144,6 +144,10 @@ async fn checks_go_on_for_agents_that_are_there_and_end_for_those_that_are_gone(
     check(&new).await;
     check(&new).await;
     old.is_left_alone().await;
+    let shown = |agent: &Agent| {
+        gateway.figures().contains(&format!("tidegate_agent_healthy{{agent=\"bot\",endpoint=\"{}\"}}", agent.url()))
+    };
+    assert_eq!((shown(&old), shown(&new)), (false, true));
 }
 
 #[tokio::test]
