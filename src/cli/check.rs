@@ -1,14 +1,18 @@
-//! A configuration that loaded comes in, a word on what it serves goes out.
+//! A configuration that loaded comes in; a word on what it serves goes out, or why it could not be served.
 
 use std::{
     io::{self, Write},
     process::ExitCode,
 };
 
-use crate::config::Config;
+use crate::{config::Config, gateway};
 
 /// Says what would be served.
 pub fn run(config: &Config) -> ExitCode {
+    if let Err(error) = gateway::try_out(config) {
+        let _ = writeln!(io::stderr(), "{error}");
+        return ExitCode::from(super::USAGE);
+    }
     let mut out = io::stdout();
     for warning in &config.warnings {
         let _ = writeln!(io::stderr(), "warning: {warning}");

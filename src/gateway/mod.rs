@@ -54,5 +54,6 @@ mod worker;
 pub use auth::{Keys, shows_one};
 pub use certificates::Certificates;
 pub use listen::{Ports, beside};
+pub use plan::try_out;
 pub use recipe::of as recipe;
 pub use running::{Running, start, start_on};

@@ -69,3 +69,25 @@ pub fn try_out(config: &Config) -> io::Result<()> {
     let nobodys = Metrics::new("", "");
     Setup::new(&Plan::first(config, &nobodys)?, None, &nobodys).map(drop)
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_each_by_itself_can_be_served_may_be_too_much_together() {
+        let tried = |patterns: &[&str]| {
+            let rules: Vec<_> = patterns.iter().map(|p| format!("{{ pattern = '{p}', with = '' }}")).collect();
+            let toml = format!(
+                "[agents.a]\nurl = \"http://a/\"\n[[routes]]\nname = \"r\"\nagent = \"a\"\nredact = [{}]\n",
+                rules.join(", ")
+            );
+            try_out(&Config::from_toml(&toml).unwrap())
+        };
+        let large = ["(?i)k[\\p{L}\\p{N}]{90}", "(?i)l[\\p{L}\\p{N}]{90}", "(?i)m[\\p{L}\\p{N}]{90}"];
+        large.iter().for_each(|pattern| tried(&[pattern]).unwrap());
+        let error = tried(&large).unwrap_err().to_string();
+        assert!(error.contains("the route `r`") && error.contains(large[2]), "{error}");
+    }
+}
