@@ -1,16 +1,8 @@
 //! Runs that go wrong: the client gets one `RUN_ERROR` and a proper end, or an answer over HTTP that says why.
 
 use super::support::{
-    Agent, Connection, END, FINISHED, Gateway, STARTED, STREAM, chunk, code_of, delta, frame, frames, get, post,
+    Agent, Connection, END, FINISHED, Gateway, STARTED, chunk, code_of, delta, frame, frames, get, post,
 };
-
-async fn begun(gateway: &Gateway, agent: &Agent) -> (Connection, Connection) {
-    let mut client = gateway.ask(post("/")).await;
-    let (mut connection, ..) = agent.request().await;
-    connection.send(STREAM).await;
-    assert_eq!(client.head().await.status(), 200);
-    (client, connection)
-}
 
 /// How an agent's stream breaks off.
 #[derive(Debug, Clone, Copy)]
@@ -79,7 +71,7 @@ async fn a_run_that_breaks_off_ends_with_one_error_and_properly() {
     let mut runs = 0.0;
     for how in [Break::End, Break::Close, Break::Reset] {
         for cut in ["", "data: {\"type\":\"TEXT_MESS", ": comment", "data", "data: {\"type\":\"RUN_FIN\n"] {
-            let (mut client, mut connection) = begun(&gateway, &agent).await;
+            let (mut client, mut connection) = gateway.stream(&agent).await;
             let sent = frames([STARTED, &delta("a")]);
             connection.send(chunk(sent.clone() + cut)).await;
             client.expect(&sent).await;
@@ -96,7 +88,7 @@ async fn a_stream_without_any_event_is_a_run_that_failed() {
     let agent = Agent::new().await;
     let gateway = Gateway::before(&agent);
     for how in [Break::End, Break::Close, Break::Reset] {
-        let (mut client, connection) = begun(&gateway, &agent).await;
+        let (mut client, connection) = gateway.stream(&agent).await;
         how.off(connection).await;
         assert_eq!(code_of(&client.rest().await), "UPSTREAM_TRUNCATED", "{how:?}");
     }
@@ -113,7 +105,7 @@ async fn a_whole_last_event_without_its_blank_line_counts() {
     let agent = Agent::new().await;
     let gateway = Gateway::before(&agent);
     for end in ["", "\n", "\r\n"] {
-        let (mut client, mut connection) = begun(&gateway, &agent).await;
+        let (mut client, mut connection) = gateway.stream(&agent).await;
         connection.send(chunk(format!("{}data: {FINISHED}{end}", frame(STARTED)))).await;
         connection.send(END).await;
         assert_eq!(client.rest().await, frames([STARTED, FINISHED]));
@@ -126,19 +118,19 @@ async fn passed_on_a_truncated_run_ends_as_the_agent_ended_it() {
     let agent = Agent::new().await;
     let gateway = Gateway::with(&agent, "", "on_error = { truncated = \"pass\" }");
     let sent = frames([STARTED, &delta("a")]);
-    let (mut client, mut connection) = begun(&gateway, &agent).await;
+    let (mut client, mut connection) = gateway.stream(&agent).await;
     connection.send(chunk(&sent)).await;
     connection.send(END).await;
     assert_eq!(client.rest().await, sent);
     drop(connection);
 
-    let (mut client, mut connection) = begun(&gateway, &agent).await;
+    let (mut client, mut connection) = gateway.stream(&agent).await;
     connection.send(chunk(&sent)).await;
     client.expect(&sent).await;
     connection.reset();
     assert_eq!(client.leftover().await.0, b"", "a proper end of a stream that had none");
 
-    let (mut client, mut connection) = begun(&gateway, &agent).await;
+    let (mut client, mut connection) = gateway.stream(&agent).await;
     let whole = frames([STARTED, FINISHED]);
     connection.send(chunk(&whole)).await;
     client.expect(&whole).await;
@@ -154,7 +146,7 @@ async fn an_event_beyond_its_limit_ends_the_run() {
     let gateway = Gateway::with(&agent, "", "limits = { frame = \"1KiB\" }");
     let large = delta(&"x".repeat(2000));
     for size in [10, 100_000] {
-        let (mut client, mut connection) = begun(&gateway, &agent).await;
+        let (mut client, mut connection) = gateway.stream(&agent).await;
         connection.send(chunk(frame(STARTED))).await;
         client.expect(&frame(STARTED)).await;
         for piece in format!("data: {large}").as_bytes().chunks(size) {
@@ -220,9 +212,8 @@ async fn an_agent_that_takes_no_connection_is_a_502_and_no_request_was_sent() {
     let mut client = gateway.connect().await;
     for _ in 0..2 {
         client.send(post("/")).await;
-        let (head, body) = client.message().await;
-        let problem: serde_json::Value = serde_json::from_slice(&body).unwrap();
-        assert_eq!((head.status(), problem["code"].as_str()), (502, Some("UPSTREAM_UNREACHABLE")));
+        let (head, code) = client.refusal().await;
+        assert_eq!((head.status(), code.as_str()), (502, "UPSTREAM_UNREACHABLE"));
         assert_eq!(head.header("content-type"), Some("application/problem+json"));
     }
     gateway.counted("agent_unreachable", 2.0).await;
@@ -240,9 +231,8 @@ async fn an_agent_that_speaks_nonsense_is_a_502() {
         let (mut connection, ..) = agent.request().await;
         connection.send(nonsense).await;
         drop(connection);
-        let (head, body) = client.message().await;
-        let problem: serde_json::Value = serde_json::from_slice(&body).unwrap();
-        assert_eq!((head.status(), problem["code"].as_str()), (502, Some("UPSTREAM_TRUNCATED")), "{nonsense}");
+        let (head, code) = client.refusal().await;
+        assert_eq!((head.status(), code.as_str()), (502, "UPSTREAM_TRUNCATED"), "{nonsense}");
         gateway.counted("truncated", 1.0).await;
         assert!(agent.is_left_alone().await);
     }

@@ -1,16 +1,6 @@
 //! Event streams that are not AG-UI's pass untouched; what they are is decided by their first event.
 
-use super::support::{
-    Agent, Connection, END, FINISHED, Gateway, STARTED, STREAM, chunk, code_of, delta, frame, frames, get,
-};
-
-async fn begun(gateway: &Gateway, agent: &Agent, request: &str) -> (Connection, Connection) {
-    let mut client = gateway.ask(request).await;
-    let (mut connection, ..) = agent.request().await;
-    connection.send(STREAM).await;
-    assert_eq!(client.head().await.status(), 200);
-    (client, connection)
-}
+use super::support::{Agent, END, FINISHED, Gateway, STARTED, chunk, code_of, delta, frame, frames, get};
 
 const MODEL: &str = "POST /v1/chat HTTP/1.1\r\nhost: g\r\ncontent-length: 15\r\n\r\n{\"stream\":true}";
 
@@ -23,7 +13,7 @@ async fn a_foreign_stream_keeps_every_byte_however_it_is_cut() {
     let gateway = Gateway::before(&agent);
     for request in [MODEL, &get("/events")] {
         for size in [1, 3, 1000] {
-            let (mut client, mut connection) = begun(&gateway, &agent, request).await;
+            let (mut client, mut connection) = gateway.stream_of(request, &agent).await;
             connection.send(ODD.as_bytes().chunks(size).flat_map(chunk).collect::<Vec<u8>>()).await;
             connection.send(END).await;
             assert_eq!(client.rest().await, ODD);
@@ -37,7 +27,7 @@ async fn a_foreign_stream_keeps_every_byte_however_it_is_cut() {
 async fn a_foreign_stream_is_passed_on_as_it_comes() {
     let agent = Agent::new().await;
     let gateway = Gateway::before(&agent);
-    let (mut client, mut connection) = begun(&gateway, &agent, MODEL).await;
+    let (mut client, mut connection) = gateway.stream_of(MODEL, &agent).await;
     for piece in ["data: {\"choices\":[]}\n\n", ": p", "ing\n\n", "data: {\"cho", "ices\":[]}\n\n", &frame(STARTED)] {
         connection.send(chunk(piece)).await;
         client.expect(piece).await;
@@ -52,7 +42,7 @@ async fn a_foreign_event_beyond_every_limit_passes() {
     let agent = Agent::new().await;
     let gateway = Gateway::with(&agent, "", "limits = { frame = \"1KiB\" }");
     let large = frame(&format!("{{\"choices\":\"{}\"}}", "x".repeat(100_000)));
-    let (mut client, mut connection) = begun(&gateway, &agent, MODEL).await;
+    let (mut client, mut connection) = gateway.stream_of(MODEL, &agent).await;
     connection.send(large.as_bytes().chunks(999).flat_map(chunk).collect::<Vec<u8>>()).await;
     connection.send(chunk("data: more\n\n")).await;
     connection.send(END).await;
@@ -65,7 +55,7 @@ async fn a_foreign_stream_that_breaks_off_breaks_off_at_the_client_too() {
     let agent = Agent::new().await;
     let gateway = Gateway::before(&agent);
     for cut in ["data: {\"choices\":[]}\n\ndata: {", "data: {\"cho", ""] {
-        let (mut client, mut connection) = begun(&gateway, &agent, MODEL).await;
+        let (mut client, mut connection) = gateway.stream_of(MODEL, &agent).await;
         if !cut.is_empty() {
             connection.send(chunk(cut)).await;
         }
@@ -85,7 +75,7 @@ async fn a_foreign_stream_without_any_event_ends_without_any() {
     let agent = Agent::new().await;
     let gateway = Gateway::before(&agent);
     for body in ["", ": nothing\n\n", "retry: 1\n"] {
-        let (mut client, mut connection) = begun(&gateway, &agent, &get("/events")).await;
+        let (mut client, mut connection) = gateway.stream_of(&get("/events"), &agent).await;
         if !body.is_empty() {
             connection.send(chunk(body)).await;
         }
@@ -100,7 +90,7 @@ async fn a_stream_that_begins_with_an_event_of_a_run_is_one() {
     let agent = Agent::new().await;
     let gateway = Gateway::before(&agent);
     for request in [MODEL, &get("/resume")] {
-        let (mut client, mut connection) = begun(&gateway, &agent, request).await;
+        let (mut client, mut connection) = gateway.stream_of(request, &agent).await;
         let text = format!(": hi\n\n{}", frame(STARTED));
         connection.send(text.as_bytes().chunks(5).flat_map(chunk).collect::<Vec<u8>>()).await;
         client.expect(&frame(STARTED)).await;

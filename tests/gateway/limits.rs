@@ -16,21 +16,9 @@ fn with(line: &str) -> String {
 
 /// The status, the code and the seconds to wait that this request is refused with.
 async fn refused(gateway: &Gateway, request: &str) -> (u16, String, u64) {
-    let (head, body) = gateway.ask(request).await.message().await;
-    let problem: serde_json::Value = serde_json::from_slice(&body).unwrap();
+    let (head, code) = gateway.ask(request).await.refusal().await;
     let wait = head.header("retry-after").and_then(|wait| wait.parse().ok()).unwrap_or_default();
-    (head.status(), problem["code"].as_str().unwrap().to_owned(), wait)
-}
-
-/// A run that has begun and goes on.
-async fn begun(gateway: &Gateway, agent: &Agent, request: &str) -> (Connection, Connection) {
-    let mut client = gateway.ask(request).await;
-    let (mut connection, ..) = agent.request().await;
-    connection.send(STREAM).await;
-    connection.send(chunk(frame(STARTED))).await;
-    assert_eq!(client.head().await.status(), 200);
-    client.expect(&frame(STARTED)).await;
-    (client, connection)
+    (head.status(), code, wait)
 }
 
 async fn finish((mut client, mut connection): (Connection, Connection)) {
@@ -60,7 +48,7 @@ async fn who_asks_too_often_is_told_when_to_come_back() {
     let agent = Agent::new().await;
     let gateway = Gateway::with(&agent, "", "limits = { rate = \"2/min by ip\" }");
     for _ in 0..2 {
-        finish(begun(&gateway, &agent, &post("/")).await).await;
+        finish(gateway.run_of(&post("/"), &agent).await).await;
     }
     let (status, code, wait) = refused(&gateway, &post("/")).await;
     assert_eq!((status, code.as_str()), (429, "RATE_LIMITED"));
@@ -127,8 +115,8 @@ async fn keys_cannot_be_tried_out_in_a_row() {
 async fn past_runs_new_ones_are_turned_away_and_those_in_flight_go_on() {
     let agent = Agent::new().await;
     let gateway = Gateway::with(&agent, "", "limits = { runs = 2 }");
-    let first = begun(&gateway, &agent, &post("/")).await;
-    let second = begun(&gateway, &agent, &post("/")).await;
+    let first = gateway.run_of(&post("/"), &agent).await;
+    let second = gateway.run_of(&post("/"), &agent).await;
     let (status, code, wait) = refused(&gateway, &post("/")).await;
     assert_eq!((status, code.as_str(), wait), (503, "TOO_MANY_RUNS", 1));
     gateway.shows("tidegate_requests_refused_total", &["reason=\"runs\""], 1.0).await;
@@ -136,12 +124,12 @@ async fn past_runs_new_ones_are_turned_away_and_those_in_flight_go_on() {
     assert!(is_let_in(&gateway, &agent, &get("/info")).await);
     finish(first).await;
     gateway.shows("tidegate_runs_active", &[], 1.0).await;
-    let third = begun(&gateway, &agent, &post("/")).await;
+    let third = gateway.run_of(&post("/"), &agent).await;
     assert_eq!(refused(&gateway, &post("/")).await.0, 503);
     // A client that leaves gives its place back too.
     drop(second);
     gateway.shows("tidegate_runs_active", &[], 1.0).await;
-    let fourth = begun(&gateway, &agent, &post("/")).await;
+    let fourth = gateway.run_of(&post("/"), &agent).await;
     finish(third).await;
     finish(fourth).await;
     gateway.is_clean().await;
@@ -160,7 +148,7 @@ async fn a_place_is_given_back_when_the_agent_does_not_answer() {
         drop(client);
         connection.is_left().await;
     }
-    finish(begun(&gateway, &agent, &post("/")).await).await;
+    finish(gateway.run_of(&post("/"), &agent).await).await;
 }
 
 #[tokio::test]
@@ -168,25 +156,25 @@ async fn nobody_has_more_runs_than_one_may_have() {
     let agent = Agent::new().await;
     let gateway = Gateway::with(&agent, "", &format!("{AUTH}\nlimits = {{ runs_per_key = 1 }}"));
     let [a, b] = KEYS.map(|key| with(&format!("x-api-key: {key}")));
-    let run = begun(&gateway, &agent, &a).await;
+    let run = gateway.run_of(&a, &agent).await;
     assert_eq!(refused(&gateway, &a).await, (429, "TOO_MANY_RUNS".to_owned(), 1));
-    finish(begun(&gateway, &agent, &b).await).await;
+    finish(gateway.run_of(&b, &agent).await).await;
     finish(run).await;
     gateway.shows("tidegate_runs_active", &[], 0.0).await;
-    finish(begun(&gateway, &agent, &a).await).await;
+    finish(gateway.run_of(&a, &agent).await).await;
 }
 
 #[tokio::test]
 async fn an_address_has_so_many_connections_and_no_more() {
     let agent = Agent::new().await;
     let gateway = Gateway::start(&format!("connections_per_address = 2\nagent = \"{}\"", agent.url()));
-    let first = begun(&gateway, &agent, &post("/")).await;
+    let first = gateway.run_of(&post("/"), &agent).await;
     let idle = gateway.connect().await;
     gateway.connect().await.is_left().await;
     gateway.shows("tidegate_requests_refused_total", &["reason=\"connections\""], 1.0).await;
     drop(idle);
     tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-    finish(begun(&gateway, &agent, &post("/")).await).await;
+    finish(gateway.run_of(&post("/"), &agent).await).await;
     finish(first).await;
 }
 

@@ -2,20 +2,11 @@
 
 use std::time::Duration;
 
-use super::support::{Agent, Connection, END, FINISHED, Gateway, STARTED, STREAM, chunk, delta, frame, frames, post};
-
-/// A run whose stream has begun: the client's connection after the answer's head, and the agent's.
-async fn begun(gateway: &Gateway, agent: &Agent) -> (Connection, Connection) {
-    let mut client = gateway.ask(post("/")).await;
-    let (mut connection, ..) = agent.request().await;
-    connection.send(STREAM).await;
-    assert_eq!(client.head().await.status(), 200);
-    (client, connection)
-}
+use super::support::{Agent, END, FINISHED, Gateway, STARTED, STREAM, chunk, delta, frame, frames, post};
 
 /// What a client reads of a run with this body.
 async fn run(gateway: &Gateway, agent: &Agent, body: &str) -> String {
-    let (mut client, mut connection) = begun(gateway, agent).await;
+    let (mut client, mut connection) = gateway.stream(agent).await;
     connection.send(chunk(body)).await;
     connection.send(END).await;
     client.rest().await
@@ -25,7 +16,7 @@ async fn run(gateway: &Gateway, agent: &Agent, body: &str) -> String {
 async fn each_event_is_seen_before_the_next_is_sent() {
     let agent = Agent::new().await;
     let gateway = Gateway::before(&agent);
-    let (mut client, mut connection) = begun(&gateway, &agent).await;
+    let (mut client, mut connection) = gateway.stream(&agent).await;
     for event in [STARTED, &delta("a"), &delta("b"), FINISHED] {
         connection.send(chunk(frame(event))).await;
         client.expect(&frame(event)).await;
@@ -61,13 +52,13 @@ async fn events_are_the_same_however_their_bytes_are_spelled_and_cut() {
     ]
     .concat();
     for size in [1, 2, 3, 7, 64, 100_000] {
-        let (mut client, mut connection) = begun(&gateway, &agent).await;
+        let (mut client, mut connection) = gateway.stream(&agent).await;
         let mut body: Vec<u8> = lines.as_bytes().chunks(size).flat_map(chunk).collect();
         body.extend(END.as_bytes());
         connection.send(&body).await;
         assert_eq!(client.rest().await, expected, "in pieces of {size}");
     }
-    let (mut client, mut connection) = begun(&gateway, &agent).await;
+    let (mut client, mut connection) = gateway.stream(&agent).await;
     connection.send_apart(lines.as_bytes().chunks(31).map(chunk)).await;
     connection.send(END).await;
     assert_eq!(client.rest().await, expected);
@@ -78,7 +69,7 @@ async fn events_are_the_same_however_their_bytes_are_spelled_and_cut() {
 async fn what_is_ready_together_leaves_together() {
     let agent = Agent::new().await;
     let gateway = Gateway::before(&agent);
-    let (mut client, mut connection) = begun(&gateway, &agent).await;
+    let (mut client, mut connection) = gateway.stream(&agent).await;
     let deltas: Vec<String> = (0..100).map(|n| delta(&n.to_string())).collect();
     let all = frames([STARTED].into_iter().chain(deltas.iter().map(String::as_str)));
     connection.send(chunk(&all)).await;
@@ -96,7 +87,7 @@ async fn what_is_ready_together_leaves_together() {
 async fn a_keepalive_is_one_line_between_two_events_and_nowhere_else() {
     let agent = Agent::new().await;
     let gateway = Gateway::with(&agent, "", "keepalive = \"20ms\"");
-    let (mut client, mut connection) = begun(&gateway, &agent).await;
+    let (mut client, mut connection) = gateway.stream(&agent).await;
     connection.send(chunk(": the agent's own\n\n")).await;
     assert!(client.is_quiet().await, "before the first event");
     connection.send(chunk(frame(STARTED))).await;
@@ -129,7 +120,7 @@ async fn keepalives_are_no_progress() {
     let agent = Agent::new().await;
     let keys = "timeouts = { progress = \"150ms\" }";
     let gateway = Gateway::with(&agent, keys, "keepalive = \"20ms\"");
-    let (mut client, mut connection) = begun(&gateway, &agent).await;
+    let (mut client, mut connection) = gateway.stream(&agent).await;
     connection.send(chunk(frame(STARTED))).await;
     let text = client.rest().await;
     assert!(text.contains(":\n:\n") && text.contains("IDLE_TIMEOUT"), "{text}");
@@ -207,7 +198,7 @@ async fn the_gateway_adds_nothing_after_a_terminal_event() {
         let agent = Agent::new().await;
         let keys = format!("timeouts = {{ {timeouts} = \"100ms\" }}");
         let gateway = Gateway::with(&agent, &keys, "keepalive = \"20ms\"");
-        let (mut client, mut connection) = begun(&gateway, &agent).await;
+        let (mut client, mut connection) = gateway.stream(&agent).await;
         let sent = frames([STARTED, end]);
         connection.send(chunk(&sent)).await;
         assert_eq!(client.rest().await, sent, "{timeouts}");
@@ -219,7 +210,7 @@ async fn the_gateway_adds_nothing_after_a_terminal_event() {
 async fn an_agents_reset_after_the_terminal_event_is_a_proper_end_for_the_client() {
     let agent = Agent::new().await;
     let gateway = Gateway::before(&agent);
-    let (mut client, mut connection) = begun(&gateway, &agent).await;
+    let (mut client, mut connection) = gateway.stream(&agent).await;
     let sent = frames([STARTED, FINISHED]);
     connection.send(chunk(&sent)).await;
     client.expect(&sent).await;
@@ -232,7 +223,7 @@ async fn an_agents_reset_after_the_terminal_event_is_a_proper_end_for_the_client
 async fn the_agents_connection_serves_the_next_run_and_so_does_the_clients() {
     let agent = Agent::new().await;
     let gateway = Gateway::before(&agent);
-    let (mut client, mut connection) = begun(&gateway, &agent).await;
+    let (mut client, mut connection) = gateway.stream(&agent).await;
     for _ in 0..3 {
         let sent = frames([STARTED, FINISHED]);
         connection.send(chunk(&sent)).await;

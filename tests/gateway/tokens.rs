@@ -1,6 +1,6 @@
 //! Who may ask by a token: only those that its issuer signed, for this audience, in time.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use std::process::Command;
 
@@ -19,9 +19,7 @@ fn with(token: &str) -> String {
 }
 
 async fn refused(gateway: &Gateway, token: &str) -> (Head, String) {
-    let (head, body) = gateway.ask(with(token)).await.message().await;
-    let problem: Value = serde_json::from_slice(&body).unwrap();
-    (head, problem["code"].as_str().unwrap().to_owned())
+    gateway.ask(with(token)).await.refusal().await
 }
 
 #[track_caller]

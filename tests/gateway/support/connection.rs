@@ -208,6 +208,16 @@ impl Connection {
         (head, body)
     }
 
+    /// Reads an answer that says why there is no other: its head, and its code.
+    pub async fn refusal(&mut self) -> (Head, String) {
+        let (head, body) = self.message().await;
+        let problem: serde_json::Value = serde_json::from_slice(&body).unwrap();
+        assert_eq!(head.header("content-type"), Some("application/problem+json"));
+        assert_eq!(problem["status"], head.status());
+        let code = problem["code"].as_str().unwrap().to_owned();
+        (head, code)
+    }
+
     /// As [`Self::message`]; `None` if the other side leaves before its end.
     pub async fn try_message(&mut self) -> Option<(Head, Vec<u8>)> {
         loop {

@@ -80,16 +80,26 @@ impl Gateway {
 
     /// A client and its agent, between which a stream has begun: the client has its head, and no event was sent.
     pub async fn stream(&self, agent: &Agent) -> (Connection, Connection) {
-        let mut client = self.ask(post("/")).await;
+        self.stream_of(&post("/"), agent).await
+    }
+
+    /// The same for this request.
+    pub async fn stream_of(&self, request: &str, agent: &Agent) -> (Connection, Connection) {
+        let mut client = self.ask(request).await;
         let (mut connection, ..) = agent.request().await;
         connection.send(STREAM).await;
-        client.head().await;
+        assert_eq!(client.head().await.status(), 200);
         (client, connection)
     }
 
     /// A client and its agent, between which a run has begun: the client has seen `RUN_STARTED`.
     pub async fn run(&self, agent: &Agent) -> (Connection, Connection) {
-        let (mut client, mut connection) = self.stream(agent).await;
+        self.run_of(&post("/"), agent).await
+    }
+
+    /// The same for this request.
+    pub async fn run_of(&self, request: &str, agent: &Agent) -> (Connection, Connection) {
+        let (mut client, mut connection) = self.stream_of(request, agent).await;
         connection.send(chunk(frame(STARTED))).await;
         client.expect(&frame(STARTED)).await;
         (client, connection)
