@@ -139,11 +139,18 @@ impl Process {
         for (key, same) in [
             ("threads", first.threads == now.threads),
             ("admin.listen", first.admin.listen == now.admin.listen),
-            ("log", first.log == now.log),
+            ("log.format", first.log.format == now.log.format),
         ] {
             if !same {
                 tracing::warn!(key, "a change of this needs a restart, and is not in use");
             }
+        }
+    }
+
+    /// Waits until a thread ends that should not, whose share of the connections nobody takes any more.
+    pub async fn breaks(&self) {
+        while !self.running.is_broken() {
+            tokio::time::sleep(Duration::from_secs(1)).await;
         }
     }
 

@@ -12,20 +12,27 @@ use super::{
     process::Process,
     reload::{Orders, Watch},
 };
-use crate::{config::Config, gateway::Ports, observe::log};
+use crate::{
+    config::Config,
+    gateway::Ports,
+    observe::log::{self, Log},
+};
 
 /// The exit code of a process that was told twice to stop.
 const INTERRUPTED: i32 = 130;
 
 /// Serves until the process is told to stop.
 pub fn run(config: Config, watch: Watch, ports: Ports) -> ExitCode {
-    if let Err(error) = log::init(config.log.format, &config.log.level) {
-        let _ = writeln!(io::stderr(), "tidegate: {error}");
-        return ExitCode::from(super::USAGE);
-    }
+    let log = match log::init(config.log.format, &config.log.level) {
+        Ok(log) => log,
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "tidegate: {error}");
+            return ExitCode::from(super::USAGE);
+        }
+    };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let served = runtime.and_then(|runtime| {
-        let served = runtime.block_on(serve(config, watch, ports));
+        let served = runtime.block_on(serve(config, watch, ports, log));
         // A file system that does not answer keeps nobody here.
         runtime.shutdown_background();
         served
@@ -39,7 +46,7 @@ pub fn run(config: Config, watch: Watch, ports: Ports) -> ExitCode {
     }
 }
 
-async fn serve(config: Config, mut watch: Watch, ports: Ports) -> io::Result<()> {
+async fn serve(config: Config, mut watch: Watch, ports: Ports, mut log: Log) -> io::Result<()> {
     for warning in &config.warnings {
         tracing::warn!("{warning}");
     }
@@ -59,7 +66,16 @@ async fn serve(config: Config, mut watch: Watch, ports: Ports) -> io::Result<()>
     loop {
         tokio::select! {
             () = stop.asked() => break,
-            (cause, loaded) = watch.next(&mut orders) => process.reload(cause, loaded),
+            (cause, loaded) = watch.next(&mut orders) => {
+                process.reload(cause, loaded);
+                if let Err(error) = log.filter(&process.config().log.level) {
+                    tracing::error!(%error, "the log goes on as before");
+                }
+            }
+            () = process.breaks() => {
+                tracing::error!("a thread has ended by itself: tidegate drains, to be started anew");
+                break;
+            }
         }
     }
     tracing::info!(deadline = ?process.config().drain.deadline, "tidegate drains");

@@ -148,6 +148,11 @@ impl Running {
         self.threads.iter().all(|thread| thread.handle.is_finished())
     }
 
+    /// Whether a thread has ended that was not told to.
+    pub fn is_broken(&self) -> bool {
+        !self.draining.load(Relaxed) && self.threads.iter().any(|thread| thread.handle.is_finished())
+    }
+
     /// Waits until all threads have ended, after [`Running::drain`].
     ///
     /// # Errors

