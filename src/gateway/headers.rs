@@ -1,7 +1,7 @@
 //! The headers of a request or an answer come in, what the next hop should see goes out. Bodies are not its
 //! business.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Version, header};
 use ipnet::IpNet;
@@ -73,26 +73,31 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// Who the client is: the last address in `X-Forwarded-For` that is no trusted proxy, else the peer.
+    /// Who the client is, by `X-Forwarded-For`: the last hop that is no trusted proxy. A hop that names no address is not
+    /// looked behind, for whoever wrote it may have written all before it: then it is the one after that.
     pub fn client(&self, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
+        let mut client = self.peer;
         if !self.trusted {
-            return self.peer;
+            return client;
         }
-        let mut hops: Vec<IpAddr> = headers
-            .get_all(FORWARDED_FOR)
-            .iter()
-            .filter_map(|value| value.to_str().ok())
-            .flat_map(|value| value.split(','))
-            .map_while(|hop| hop.trim().parse().ok())
-            .collect();
-        let first = hops.first().copied();
-        while let Some(hop) = hops.pop() {
-            if !trusted.iter().any(|net| net.contains(&hop)) {
-                return hop;
+        let lines = headers.get_all(FORWARDED_FOR).iter().rev();
+        for hop in lines.flat_map(|line| line.as_bytes().rsplit(|byte| *byte == b',')) {
+            let Some(address) = address(hop) else { break };
+            client = address;
+            if !trusted.iter().any(|net| net.contains(&address)) {
+                break;
             }
         }
-        first.unwrap_or(self.peer)
+        client
     }
+}
+
+/// The address of a hop, which some proxies write with its port.
+fn address(hop: &[u8]) -> Option<IpAddr> {
+    let hop = std::str::from_utf8(hop).ok()?.trim();
+    let plain = hop.strip_prefix('[').and_then(|hop| hop.strip_suffix(']')).unwrap_or(hop);
+    let address = plain.parse().ok().or_else(|| hop.parse::<SocketAddr>().ok().map(|address| address.ip()));
+    address.map(|address: IpAddr| address.to_canonical())
 }
 
 /// Turns a client's headers into what its agent gets.
@@ -259,6 +264,22 @@ mod tests {
         assert_eq!(client("10.1.1.1", origin(true)), "10.1.1.1");
         assert_eq!(client("203.0.113.5", origin(false)), "192.0.2.7");
         assert_eq!(client("nonsense", origin(true)), "192.0.2.7");
+        for forged in
+            ["9.9.9.9, x, 203.0.113.5", "9.9.9.9,, 203.0.113.5", "unknown, 203.0.113.5", "9.9.9.9, 203.0.113.5"]
+        {
+            assert_eq!(client(forged, origin(true)), "203.0.113.5", "{forged}");
+        }
+        assert_eq!(client("9.9.9.9, x, 10.1.1.1", origin(true)), "10.1.1.1", "nobody knows what is behind");
+        for spelled in
+            ["203.0.113.5:4711", "::ffff:203.0.113.5", "[::ffff:203.0.113.5]:4711", "203.0.113.5 ,::ffff:10.1.1.1"]
+        {
+            assert_eq!(client(spelled, origin(true)), "203.0.113.5", "{spelled}");
+        }
+        assert_eq!(client("[2001:db8::1]", origin(true)), "2001:db8::1");
+        let lines = [("x-forwarded-for", "9.9.9.9"), ("x-forwarded-for", "203.0.113.5, 10.1.1.1")];
+        let mut headers = HeaderMap::new();
+        lines.map(|(name, line)| headers.append(name, HeaderValue::from_static(line)));
+        assert_eq!(origin(true).client(&headers, &trusted).to_string(), "203.0.113.5");
     }
 
     #[test]
