@@ -19,11 +19,12 @@ use super::{alarm::Alarm, socket::Line};
 /// byte now and then, only to hold the connection, is not waited for.
 const HEAD_TIME: Duration = Duration::from_secs(10);
 
-/// How long a client that was said goodbye to may still send. Its bytes are thrown away; left unread, they would have the
-/// system take back the last answer, before a client far away has read it.
+/// How long a client that was said goodbye to is waited for until it sends more, or leaves. Its bytes are thrown away; left
+/// unread, they would have the system take back the last answer, before the client has read it: some read nothing before
+/// they have sent all of a large body.
 const LINGER: Duration = Duration::from_secs(2);
-/// The most bytes that are thrown away then.
-const LEFTOVER: usize = 1 << 20;
+/// How long it may go on sending.
+const LONGEST_FAREWELL: Duration = Duration::from_secs(30);
 
 /// A socket whose heads of requests come in time, or it is closed.
 #[derive(Debug)]
@@ -39,9 +40,9 @@ pub struct Hurried<S> {
 /// The client was told that nothing more comes.
 #[derive(Debug)]
 struct Farewell {
+    since: Instant,
+    /// Then it sent nothing for too long.
     until: Instant,
-    /// How many more bytes are thrown away.
-    left: usize,
 }
 
 /// The time by the clock that alarms ring by.
@@ -70,18 +71,21 @@ impl<S: Read + Unpin> Hurried<S> {
     /// Throws away what the client still sends, until it has left, or long enough.
     fn linger(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let Some(farewell) = &mut self.farewell else { return Poll::Ready(()) };
-        let mut room = [MaybeUninit::uninit(); 2048];
-        while farewell.left > 0 {
+        let mut room = [MaybeUninit::uninit(); 16 * 1024];
+        let end = farewell.since + LONGEST_FAREWELL;
+        let mut came = false;
+        loop {
             let mut piece = ReadBuf::uninit(&mut room);
             match Pin::new(&mut self.socket).poll_read(cx, piece.unfilled()) {
-                Poll::Pending => return self.alarm.poll(farewell.until, cx),
-                Poll::Ready(Ok(())) if !piece.filled().is_empty() => {
-                    farewell.left = farewell.left.saturating_sub(piece.filled().len());
-                }
-                Poll::Ready(_) => break,
+                Poll::Ready(Ok(())) if !piece.filled().is_empty() => came = true,
+                Poll::Ready(_) => return Poll::Ready(()),
+                Poll::Pending => break,
             }
         }
-        Poll::Ready(())
+        if came {
+            farewell.until = end.min(now() + LINGER);
+        }
+        self.alarm.poll(farewell.until, cx)
     }
 }
 
@@ -119,7 +123,7 @@ impl<S: Read + Write + Unpin> Write for Hurried<S> {
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         if self.farewell.is_none() {
             ready!(Pin::new(&mut self.socket).poll_shutdown(cx))?;
-            self.farewell = Some(Farewell { until: now() + LINGER, left: LEFTOVER });
+            self.farewell = Some(Farewell { since: now(), until: now() + LINGER });
         }
         self.linger(cx).map(Ok)
     }
@@ -186,6 +190,38 @@ mod tests {
         client.write_all(b"GET ").await.unwrap();
         assert_eq!(read(&mut socket).await, Some(4));
         assert!(matches!(seconds(&mut socket).await, (None, 9..=11)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_still_sends_is_heard_out_but_not_without_end() {
+        for (every, sent, waited) in [(1, 0, 2), (1, 5, 7), (1, 100, 30), (3, 100, 2)] {
+            let (mut client, mut socket, _) = pair().await;
+            let start = tokio::time::Instant::now();
+            let sending = tokio::spawn(async move {
+                for _ in 0..sent {
+                    tokio::time::sleep(Duration::from_secs(every)).await;
+                    if client.write_all(b"x").await.is_err() {
+                        return;
+                    }
+                    // What was written has to arrive before the clock goes on.
+                    tokio::task::spawn_blocking(|| std::thread::sleep(Duration::from_millis(2))).await.unwrap();
+                }
+                std::future::pending::<()>().await;
+            });
+            poll_fn(|cx| Pin::new(&mut socket).poll_shutdown(cx)).await.unwrap();
+            let seconds = start.elapsed().as_secs();
+            assert!(seconds.abs_diff(waited) <= 1, "{seconds} s instead of {waited}");
+            sending.abort();
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_has_left_is_not_waited_for() {
+        let (client, mut socket, _) = pair().await;
+        drop(client);
+        let start = tokio::time::Instant::now();
+        poll_fn(|cx| Pin::new(&mut socket).poll_shutdown(cx)).await.unwrap();
+        assert_eq!(start.elapsed().as_secs(), 0);
     }
 
     #[tokio::test(start_paused = true)]

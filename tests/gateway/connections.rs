@@ -239,8 +239,8 @@ async fn a_client_that_sends_too_much_still_reads_why_it_is_refused() {
     let agent = Agent::new().await;
     let gateway = Gateway::before(&agent);
     for request in [
-        format!("GET / HTTP/1.1\r\nhost: g\r\nx-long: {}", "x".repeat(600_000)),
-        format!("POST /a/../b HTTP/1.1\r\nhost: g\r\ncontent-length: 900000\r\n\r\n{}", "x".repeat(600_000)),
+        format!("GET / HTTP/1.1\r\nhost: g\r\nx-long: {}", "x".repeat(20_000_000)),
+        format!("POST /a/../b HTTP/1.1\r\nhost: g\r\ncontent-length: 20000009\r\n\r\n{}", "x".repeat(20_000_000)),
     ] {
         let mut client = gateway.connect().await;
         assert!(client.pour(request.as_bytes()).await);
@@ -249,16 +249,5 @@ async fn a_client_that_sends_too_much_still_reads_why_it_is_refused() {
         let (answer, proper) = client.leftover().await;
         let answer = String::from_utf8_lossy(&answer);
         assert!(proper && answer.starts_with("HTTP/1.1 4"), "{answer}");
-    }
-}
-
-#[tokio::test]
-async fn a_client_that_never_stops_sending_is_not_heard_out() {
-    let agent = Agent::new().await;
-    let gateway = Gateway::before(&agent);
-    let mut client = gateway.ask("GET / HTTP/1.1\r\nno header\r\n\r\n").await;
-    let begun = std::time::Instant::now();
-    while client.pour(&[b'x'; 1 << 16]).await {
-        assert!(begun.elapsed() < std::time::Duration::from_secs(5), "it is still read");
     }
 }
