@@ -39,6 +39,8 @@ mod headers;
 mod http2;
 #[path = "gateway/limits.rs"]
 mod limits;
+#[path = "gateway/recognised.rs"]
+mod recognised;
 #[path = "gateway/relaying.rs"]
 mod relaying;
 #[path = "gateway/reload.rs"]

@@ -157,6 +157,8 @@ impl Agent {
         let Errand { method, rest, query, mut headers, mut upload, reading, .. } = errand;
         if let Some(reading) = reading {
             upload = translated(upload, &mut headers, &reading).await?;
+        } else if is_coded(&headers) && headers::carry_json(&method, &headers) {
+            upload = looked_into(upload, &headers).await?;
         }
         let (thread, upload) = self.thread(&method, &headers, upload).await?;
         let mut request = Request::new(upload);
@@ -215,11 +217,6 @@ impl Agent {
     ) -> Result<(Option<String>, Upload), Failure> {
         if !self.standings.sticks() || !headers::carry_json(method, headers) {
             return Ok((None, upload));
-        }
-        if let Some(coding) = headers.get(header::CONTENT_ENCODING).filter(|_| is_coded(headers))
-            && upload.intake().thread().is_none()
-        {
-            upload = looked_into(upload, coding).await?;
         }
         Ok((upload.thread().await.map_err(|_| Failure::BodyBroken)?, upload))
     }

@@ -25,9 +25,12 @@ use super::{
     endpoint::{Endpoint, PING},
     quiet::Quiet,
     standing::Running,
-    upload::Upload,
+    upload::{Intake, Progress, Upload},
     worker::{ALL_STREAMS, Local, MAX_BUFFER, STREAM_WINDOW},
 };
+
+/// How often it is looked whether a request is sent over a connection that is driven elsewhere.
+const LOOK: Duration = Duration::from_millis(10);
 
 /// An HTTP/1.1 connection, driven by its user.
 #[derive(Debug)]
@@ -238,6 +241,27 @@ impl Download {
     /// The run counts at its endpoint until the body is over or dropped.
     pub fn counts(&mut self, running: Running) {
         self.running = Some(running).filter(|_| !self.incoming.is_end_stream());
+    }
+
+    /// Has the request sent on while its answer has begun, until all of it was or for so long.
+    pub async fn upload(&mut self, intake: &Intake, limit: Duration) {
+        if intake.progress() != Progress::Going {
+            return;
+        }
+        let mut looks = tokio::time::interval(LOOK);
+        let sent = poll_fn(|cx| {
+            if let Some((link, _)) = &mut self.link {
+                let _ = link.drive(cx);
+            }
+            // A shared connection is driven elsewhere, and tells nobody here.
+            while looks.poll_tick(cx).is_ready() {}
+            let over = intake.progress() != Progress::Going || intake.is_unwanted();
+            if over { Poll::Ready(()) } else { Poll::Pending }
+        });
+        let _ = tokio::time::timeout(limit, sent).await;
+        if intake.is_unwanted() {
+            intake.look_on(limit).await;
+        }
     }
 
     /// The body is over: the connection goes back to its pool if it can be used again.

@@ -20,7 +20,7 @@ use super::{
     setup::Setup,
     site::Site,
     socket::Line,
-    source::Source,
+    source::{Source, is_coded},
     stream::{EventStream, Parts},
     tally::Tally,
     timers::Timers,
@@ -106,6 +106,8 @@ struct Story {
     accepted: Accepted,
     /// What the configuration says of the client's version; its own word counts more.
     client_version: Option<agui::Version>,
+    /// Its body may be the input of a run, by what is said of it.
+    carries_json: bool,
     /// An event stream may come of it: then its answer should not be compressed, and what is asked for is this
     /// gateway's choice.
     may_be_a_run: bool,
@@ -168,11 +170,12 @@ impl Story {
         if negotiate(accepted, site.sides(client_version)).is_err() && accepted.names_one() {
             return Err((Problem::NOT_ACCEPTABLE, Refusal::NotAcceptable));
         }
-        let may_be_a_run = accepted.names_one() || carries_json(request);
+        let carries_json = headers::carry_json(request.method(), headers);
+        let may_be_a_run = accepted.names_one() || carries_json;
         if may_be_a_run {
             site.gate.seat(&mut guest)?;
         }
-        let readable = !headers.contains_key(header::CONTENT_ENCODING);
+        let readable = !is_coded(headers);
         Ok(Self {
             worker: worker.clone(),
             site: site.clone(),
@@ -182,6 +185,7 @@ impl Story {
             origin,
             accepted,
             client_version,
+            carries_json,
             may_be_a_run,
             wants_no_body: *request.method() == Method::HEAD,
             starts_trace: trace.is_none(),
@@ -205,9 +209,9 @@ impl Story {
     }
 
     /// For what the request's body has to be read, if it has to be.
-    fn reading(&self, request: &Request<Incoming>) -> Option<Reading> {
+    fn reading(&self) -> Option<Reading> {
         let between = self.site.between(self.client_version);
-        let between = (carries_json(request) && input::needed(&between)).then_some(between);
+        let between = (self.carries_json && input::needed(&between)).then_some(between);
         let tools = self.site.recipe.tools.clone();
         (between.is_some() || tools.is_some()).then_some(Reading { between, tools })
     }
@@ -228,7 +232,7 @@ impl Story {
 
     /// Sends the input to the agent and waits for the head of the answer.
     async fn send(&self, request: Request<Incoming>) -> Result<(Response<Download>, Rc<Endpoint>), Failure> {
-        let reading = self.reading(&request);
+        let reading = self.reading();
         let (mut head, body) = request.into_parts();
         self.site.gate.hide(&mut head.headers);
         headers::toward_agent(&mut head.headers, &self.origin, &self.agent().config.headers);
@@ -266,13 +270,18 @@ impl Story {
     }
 
     /// Answers with what the agent says.
-    async fn tell(&self, answer: Response<Download>, endpoint: &Endpoint) -> Response<Body> {
+    async fn tell(&self, mut answer: Response<Download>, endpoint: &Endpoint) -> Response<Body> {
+        if self.carries_json {
+            // Some agents answer before they have read what they were asked, and only that tells what their answer is.
+            answer.body_mut().upload(&self.intake, UNWANTED).await;
+        }
         let is_run = self.intake.is_run();
         let content_type = answer.headers().get(header::CONTENT_TYPE);
         let encoding = content_type.and_then(|value| Encoding::of(value.as_bytes()));
         if let Some(encoding) = encoding.filter(|_| self.may_stream(answer.status())) {
-            // An event stream may be anything; this media type says what it is.
-            let is_run = is_run || encoding == Encoding::Protobuf;
+            // An event stream may be anything; this media type says what it is. A policy judges all of them: who asks
+            // does not decide whether it holds.
+            let is_run = is_run || encoding == Encoding::Protobuf || self.site.recipe.has_a_policy();
             let to = match self.agreed() {
                 _ if !is_run => Encoding::Sse,
                 Ok(agreed) => agreed.answer(encoding),
@@ -474,9 +483,4 @@ const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
 /// The lines of `Accept`.
 fn accept(headers: &HeaderMap) -> impl Iterator<Item = &[u8]> {
     headers.get_all(header::ACCEPT).iter().map(HeaderValue::as_bytes)
-}
-
-/// Whether the body may be the input of a run, by what is said of it.
-fn carries_json(request: &Request<Incoming>) -> bool {
-    headers::carry_json(request.method(), request.headers())
 }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use http::{HeaderMap, Response, header};
+use http::{HeaderMap, HeaderValue, Response, header};
 use http_body::{Body, Frame};
 use tower::ServiceExt as _;
 use tower_http::decompression::{Decompression, DecompressionBody};
@@ -34,6 +34,9 @@ impl Source {
         match undo_coding(answer).await {
             Some(answer) => {
                 let (head, body) = answer.into_parts();
+                if let Some(coding) = head.headers.get(header::CONTENT_ENCODING) {
+                    tracing::warn!(?coding, "an agent's stream has a content coding that cannot be undone");
+                }
                 (head, Self::Coded(Box::pin(body)))
             }
             None => (Response::new(()).into_parts().0, Self::Empty),
@@ -43,7 +46,10 @@ impl Source {
 
 /// This message with a body that undoes its content coding as it is read. A coding that is unknown stays, and so does
 /// its header.
-pub async fn undo_coding<B: Body<Data = Bytes>>(message: Response<B>) -> Option<Response<DecompressionBody<B>>> {
+pub async fn undo_coding<B: Body<Data = Bytes>>(mut message: Response<B>) -> Option<Response<DecompressionBody<B>>> {
+    if let Some(coding) = coding(message.headers()).and_then(|coding| HeaderValue::try_from(coding).ok()) {
+        message.headers_mut().insert(header::CONTENT_ENCODING, coding);
+    }
     let mut message = Some(message);
     let service = tower::service_fn(move |_: http::Request<()>| {
         let message = message.take();
@@ -54,7 +60,18 @@ pub async fn undo_coding<B: Body<Data = Bytes>>(message: Response<B>) -> Option<
 
 /// Whether the body has a content coding.
 pub fn is_coded(headers: &HeaderMap) -> bool {
-    headers.get(header::CONTENT_ENCODING).is_some_and(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity"))
+    coding(headers).is_some()
+}
+
+/// The content codings of a body as a decoder knows them: names are in any case, one has two, and `identity` is none
+/// (RFC 9110, 8.4.1).
+fn coding(headers: &HeaderMap) -> Option<String> {
+    let lines = headers.get_all(header::CONTENT_ENCODING).iter();
+    let names = lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b','));
+    let names = names.map(|name| String::from_utf8_lossy(name).trim().to_ascii_lowercase());
+    let names = names.filter(|name| !matches!(name.as_str(), "" | "identity"));
+    let names: Vec<_> = names.map(|name| if name == "x-gzip" { "gzip".to_owned() } else { name }).collect();
+    (!names.is_empty()).then(|| names.join(", "))
 }
 
 impl Body for Source {
@@ -66,6 +83,32 @@ impl Body for Source {
             Self::Plain(body) => Pin::new(body).poll_frame(cx).map_err(Broken::from),
             Self::Coded(body) => body.as_mut().poll_frame(cx).map_err(Broken::from),
             Self::Empty => Poll::Ready(None),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_coding_is_known_however_it_is_spelled() {
+        for (lines, known) in [
+            (&["gzip"][..], Some("gzip")),
+            (&["GZip"], Some("gzip")),
+            (&["x-gzip"], Some("gzip")),
+            (&[" Identity , BR"], Some("br")),
+            (&["identity"], None),
+            (&[""], None),
+            (&["identity", "IDENTITY,"], None),
+            (&["identity", "zstd"], Some("zstd")),
+            (&["gzip", "br"], Some("gzip, br")),
+        ] {
+            let mut headers = HeaderMap::new();
+            for line in lines {
+                headers.append(header::CONTENT_ENCODING, HeaderValue::from_static(line));
+            }
+            assert_eq!(coding(&headers).as_deref(), known, "{lines:?}");
         }
     }
 }

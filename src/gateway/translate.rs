@@ -35,14 +35,11 @@ pub struct Reading {
 /// the tool policy.
 pub async fn translated(upload: Upload, headers: &mut HeaderMap, reading: &Reading) -> Result<Upload, Failure> {
     let (raw, intake) = upload.read().await.map_err(|_| Failure::BodyBroken)?;
-    let plain = match headers.get(header::CONTENT_ENCODING).filter(|_| is_coded(headers)) {
-        Some(coding) => {
-            let plain = decoded(raw.clone(), coding, intake.limit()).await?;
-            intake.is_decoded(&plain);
-            plain
-        }
-        None => raw.clone(),
-    };
+    let mut plain = raw.clone();
+    if is_coded(headers) {
+        plain = decoded(raw.clone(), headers, intake.limit()).await?;
+        intake.is_decoded(&plain);
+    }
     let mut text = None;
     // Whatever is said of a body: an agent may take for an input what does not look like one.
     if let Some(policy) = reading.tools.as_ref().filter(|_| !plain.is_empty()) {
@@ -67,18 +64,20 @@ pub async fn translated(upload: Upload, headers: &mut HeaderMap, reading: &Readi
 /// # Errors
 ///
 /// The body did not come whole.
-pub async fn looked_into(upload: Upload, coding: &HeaderValue) -> Result<Upload, Failure> {
+pub async fn looked_into(upload: Upload, headers: &HeaderMap) -> Result<Upload, Failure> {
     let (raw, intake) = upload.read().await.map_err(|_| Failure::BodyBroken)?;
-    if let Ok(plain) = decoded(raw.clone(), coding, intake.limit()).await {
+    if let Ok(plain) = decoded(raw.clone(), headers, intake.limit()).await {
         intake.is_decoded(&plain);
     }
     Ok(Upload::whole(raw, intake))
 }
 
 /// The body without its content coding, of at most `limit` bytes.
-async fn decoded(raw: Bytes, coding: &HeaderValue, limit: u64) -> Result<Bytes, Failure> {
+async fn decoded(raw: Bytes, headers: &HeaderMap, limit: u64) -> Result<Bytes, Failure> {
     let mut coded = Response::new(Full::new(raw));
-    coded.headers_mut().insert(header::CONTENT_ENCODING, coding.clone());
+    for coding in headers.get_all(header::CONTENT_ENCODING) {
+        coded.headers_mut().append(header::CONTENT_ENCODING, coding.clone());
+    }
     let plain = undo_coding(coded).await.ok_or(Failure::BodyCoding)?;
     // A coding that is not known stays.
     if plain.headers().contains_key(header::CONTENT_ENCODING) {

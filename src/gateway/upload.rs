@@ -53,6 +53,8 @@ pub struct Intake {
     moved_at: Cell<Instant>,
     /// Whoever takes the body has asked for more than the client has sent.
     is_awaited: Cell<bool>,
+    /// Nobody takes any more of it.
+    is_unwanted: Cell<bool>,
     scan: RefCell<Option<InputScan>>,
     metrics: Metrics,
     route: Arc<RouteMetrics>,
@@ -73,6 +75,7 @@ impl Intake {
             progress: Cell::new(Progress::Going),
             moved_at: Cell::new(Instant::now()),
             is_awaited: Cell::new(false),
+            is_unwanted: Cell::new(false),
             scan: RefCell::new(readable.then(InputScan::new)),
             metrics,
             route,
@@ -150,6 +153,11 @@ impl Intake {
     /// Whether it is the client that the rest of the body is waited for, and not whoever has to take it.
     pub fn waits_for_client(&self) -> bool {
         self.progress.get() == Progress::Going && self.is_awaited.get()
+    }
+
+    /// Whether nobody takes any more of it, though it is not over.
+    pub fn is_unwanted(&self) -> bool {
+        self.progress.get() == Progress::Going && self.is_unwanted.get()
     }
 
     /// When bytes of it were last handed on.
@@ -399,6 +407,7 @@ impl Body for Upload {
 
 impl Drop for Upload {
     fn drop(&mut self) {
+        self.intake.is_unwanted.set(true);
         let held = match &self.body {
             Content::Passing { read } => read.iter().map(size).sum(),
             Content::Whole(body) => body.len(),

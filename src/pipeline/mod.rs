@@ -309,6 +309,13 @@ pub struct Recipe {
     pub unrepresentable: Unrepresentable,
 }
 
+impl Recipe {
+    /// Whether anything is kept from clients, which fails closed (as opposed to what only makes streams better).
+    pub fn has_a_policy(&self) -> bool {
+        self.tools.is_some() || self.redact.is_some()
+    }
+}
+
 /// The two ends of one stream.
 #[derive(Clone, Copy, Debug)]
 pub struct Peers {
