@@ -75,15 +75,19 @@ impl Text for Origin {
         if text.contains('*') || text == "null" {
             return wrong("there are no patterns, and `null` stands for too many: write each origin out");
         }
-        let Some((scheme, rest)) = text.split_once("://").filter(|(scheme, _)| matches!(*scheme, "http" | "https"))
-        else {
+        // Apps in a shell have schemes of their own, as capacitor://localhost.
+        let Some((scheme, rest)) = text.split_once("://").filter(|(scheme, _)| is_scheme(scheme)) else {
             return wrong("write scheme and host, as in \"https://app.example.com\"");
         };
         if rest.contains(['/', '?', '#', '@']) {
             return wrong("write only scheme, host and port, without anything after them");
         }
-        let default = if scheme == "https" { ":443" } else { ":80" };
-        if rest.ends_with(default) {
+        let default = match scheme {
+            "https" => Some(":443"),
+            "http" => Some(":80"),
+            _ => None,
+        };
+        if let Some(default) = default.filter(|default| rest.ends_with(default)) {
             return wrong(&format!("browsers leave out the port `{default}`; leave it out too"));
         }
         let url: Option<Uri> = text.parse().ok();
@@ -97,6 +101,12 @@ impl Text for Origin {
     fn write(&self) -> String {
         String::from_utf8_lossy(self.0.as_bytes()).into_owned()
     }
+}
+
+/// Whether this is a scheme as browsers write them (RFC 3986, 3.1).
+fn is_scheme(text: &str) -> bool {
+    let known = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'+' | b'-' | b'.');
+    text.starts_with(|first: char| first.is_ascii_lowercase()) && text.bytes().all(known) && text != "file"
 }
 
 impl Rate {

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::OneOrMany;
-use crate::config::text::{Duration, KeySet, Name, Origin, Sha256, Size};
+use crate::config::text::{KeySet, Name, Origin, Sha256, Size, Wait};
 
 /// `auth`: a table, or "off".
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -80,7 +80,7 @@ pub(in crate::config) struct Jwt {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::config) audience: Option<OneOrMany<String>>,
     /// How far the issuer's clock may be off.
-    pub(in crate::config) leeway: Duration,
+    pub(in crate::config) leeway: Wait,
     /// The signatures that are taken.
     pub(in crate::config) algorithms: Vec<Algorithm>,
     /// The claim that names who asks, for limits and the run log. A token without it is refused.
@@ -149,7 +149,7 @@ impl Default for Jwt {
             jwks: None,
             issuer: None,
             audience: None,
-            leeway: Duration(time::Duration::from_secs(60)),
+            leeway: Wait(time::Duration::from_secs(60)),
             algorithms: vec![Algorithm::RS256, Algorithm::ES256],
             claim: Name("sub".into()),
         }
