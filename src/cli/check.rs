@@ -5,7 +5,10 @@ use std::{
     process::ExitCode,
 };
 
-use crate::{config::Config, gateway};
+use crate::{
+    config::{Config, shown_url},
+    gateway,
+};
 
 /// Says what would be served.
 pub fn run(config: &Config) -> ExitCode {
@@ -21,7 +24,7 @@ pub fn run(config: &Config) -> ExitCode {
     let _ = writeln!(out, "this configuration can be served on {}", listen.join(", "));
     for route in &config.routes {
         let urls = config.agents.iter().filter(|agent| agent.name == route.agent).flat_map(|agent| &agent.urls);
-        let urls: Vec<_> = urls.map(ToString::to_string).collect();
+        let urls: Vec<_> = urls.map(|url| shown_url(&url.to_string())).collect();
         let host = route.host.as_deref().unwrap_or_default();
         let _ = writeln!(out, "  {host}{} -> {} ({})", route.path, route.agent, urls.join(", "));
     }

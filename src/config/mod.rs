@@ -34,7 +34,7 @@ pub use policy::{ArgumentRule, OnDenied, RawEvent, RawEvents, Redaction, ResultR
 pub use private::is_private;
 pub use problem::{Errors, Place, Problem};
 pub use schema::schema;
-pub use show::Shown;
+pub use show::{Shown, shown_url};
 
 /// The whole checked configuration of one process.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -99,9 +99,14 @@ fn without_digests(table: &mut Value) {
 }
 
 fn without_query(url: &mut Value) {
-    if let Some((before, _)) = url.as_str().and_then(|url| url.split_once('?')) {
-        *url = Value::String(format!("{before}?[not shown]"));
+    if let Some(text) = url.as_str() {
+        *url = Value::String(shown_url(text));
     }
+}
+
+/// A url as operators see it: its query may hold a key.
+pub fn shown_url(url: &str) -> String {
+    url.split_once('?').map_or_else(|| url.to_owned(), |(before, _)| format!("{before}?[not shown]"))
 }
 
 /// FNV-1a with 64 bits: short, and the same on every machine. Nothing is kept secret by it.

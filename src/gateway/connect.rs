@@ -19,7 +19,7 @@ use tokio_rustls::{TlsConnector, client::TlsStream};
 
 use super::{
     certificates::{Current, H2},
-    endpoint::keep_alive,
+    endpoint::{give_up_when_stuck, keep_alive},
     resolve::Host,
 };
 use crate::config::{self, AgentHttp};
@@ -67,6 +67,9 @@ impl Connector {
             }
         };
         let is_http2 = agreed || self.http == AgentHttp::Two;
+        if is_http2 {
+            give_up_when_stuck(socket.tcp())?;
+        }
         Ok((socket, if is_http2 { Version::HTTP_2 } else { Version::HTTP_11 }))
     }
 }
@@ -83,6 +86,15 @@ pub enum AgentSocket {
     Plain(TcpStream),
     /// With TLS over it.
     Tls(Box<TlsStream<TcpStream>>),
+}
+
+impl AgentSocket {
+    fn tcp(&self) -> &TcpStream {
+        match self {
+            Self::Plain(stream) => stream,
+            Self::Tls(stream) => stream.get_ref().0,
+        }
+    }
 }
 
 /// Does the same with either.

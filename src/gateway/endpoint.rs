@@ -33,6 +33,8 @@ pub const PING: Duration = Duration::from_secs(20);
 const SILENT: Duration = Duration::from_secs(60);
 /// After so many questions without an answer the connection is broken.
 const UNANSWERED: u32 = 3;
+/// How long a peer of HTTP/2 may take nothing.
+const STUCK: Duration = Duration::from_secs(40);
 /// How many connections are kept at most, for each url and thread.
 const KEPT_COUNT: usize = 1024;
 
@@ -72,7 +74,7 @@ impl Endpoint {
         };
         Ok(Rc::new(Self {
             host_header,
-            label: Arc::from(uri.to_string()),
+            label: Arc::from(config::shown_url(&uri.to_string())),
             uri: uri.clone(),
             connector,
             connect_limit: agent.timeouts.connect,
@@ -139,9 +141,9 @@ impl Endpoint {
             }
             Ok(Err(error)) => {
                 if error.kind() == io::ErrorKind::PermissionDenied {
-                    tracing::warn!(endpoint = %self.uri, %error, "agent must not be connected to");
+                    tracing::warn!(endpoint = %self.label, %error, "agent must not be connected to");
                 } else {
-                    tracing::debug!(endpoint = %self.uri, %error, "agent did not take the connection");
+                    tracing::debug!(endpoint = %self.label, %error, "agent did not take the connection");
                 }
                 let refused = error.kind() == io::ErrorKind::ConnectionRefused;
                 (if refused { Connect::Refused } else { Connect::Error }, Err(NoLink::Refused))
@@ -212,6 +214,15 @@ async fn speak_over(socket: AgentSocket, version: Version) -> io::Result<Link> {
 pub fn keep_alive(stream: &TcpStream) -> io::Result<()> {
     let every = socket2::TcpKeepalive::new().with_time(SILENT).with_interval(PING).with_retries(UNANSWERED);
     socket2::SockRef::from(stream).set_tcp_keepalive(&every)
+}
+
+/// Has the system break a connection whose peer takes nothing for [`STUCK`]. Over HTTP/2 a peer that works always reads, and
+/// no ping reaches one behind bytes that it does not take, while all runs would go on to be sent there.
+pub fn give_up_when_stuck(stream: &TcpStream) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    return socket2::SockRef::from(stream).set_tcp_user_timeout(Some(STUCK));
+    #[cfg(not(target_os = "linux"))]
+    return Ok(());
 }
 
 #[cfg(test)]

@@ -33,7 +33,9 @@ pub struct Standings {
 /// One endpoint.
 #[derive(Debug)]
 struct Seat {
-    /// Its url.
+    /// Its url, by which threads stick to it.
+    url: Box<str>,
+    /// The same as operators see it.
     name: Box<str>,
     /// At it now, on all threads.
     runs: AtomicUsize,
@@ -56,9 +58,10 @@ impl Judgement {
 impl Standings {
     /// All endpoints of this agent are in, and nobody has a run.
     pub fn new(config: &config::Agent, metrics: &Metrics) -> Arc<Self> {
-        let seat = |name: String| {
+        let seat = |url: String| {
+            let name = config::shown_url(&url);
             let metrics = metrics.endpoint(&config.name, &name);
-            Seat { name: name.into(), runs: AtomicUsize::new(0), metrics }
+            Seat { url: url.into(), name: name.into(), runs: AtomicUsize::new(0), metrics }
         };
         let seats: Vec<_> = config.urls.iter().map(|url| seat(url.to_string())).collect();
         Arc::new(Self {
@@ -112,7 +115,7 @@ impl Standings {
             .iter()
             .zip(judgements.iter())
             .map(|(seat, judgement)| Candidate {
-                name: &seat.name,
+                name: &seat.url,
                 runs: seat.runs.load(Relaxed),
                 is_out: judgement.is_out(),
             })

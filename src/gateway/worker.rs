@@ -43,8 +43,11 @@ pub const MAX_BUFFER: usize = 64 * 1024;
 /// The most bytes that the other side of HTTP/2 may send on one stream ahead of whoever reads it. Far peers send no
 /// more than this in the time that a packet takes there and back.
 pub const STREAM_WINDOW: u32 = 256 * 1024;
-/// The same for all streams of a connection: so much that streams nobody reads never take the room of another.
+/// The same for all streams of a connection to an agent: so much that streams nobody reads never take the room of another.
 pub const ALL_STREAMS: u32 = 1 << 30;
+/// The same for all streams of a client's connection: room for 64 uploads that nobody takes. Whoever asks can make so
+/// many wait, before anyone knows who that is.
+const ALL_UPLOADS: u32 = 64 * STREAM_WINDOW;
 /// The most bytes of a request's head over HTTP/2; over HTTP/1.1 it has to fit the buffer, and has 100 headers at most.
 const MAX_HEAD: u32 = 64 * 1024;
 /// How long a client may take to begin its next request.
@@ -363,7 +366,7 @@ fn builder() -> auto::Builder<Local> {
         .timer(TokioTimer::new())
         .keep_alive_interval(endpoint::PING)
         .initial_stream_window_size(STREAM_WINDOW)
-        .initial_connection_window_size(ALL_STREAMS)
+        .initial_connection_window_size(ALL_UPLOADS)
         .max_send_buf_size(MAX_BUFFER)
         .max_header_list_size(MAX_HEAD)
         .max_concurrent_streams(1000);
