@@ -160,6 +160,10 @@ impl Agent {
         } else if is_coded(&headers) && headers::carry_json(&method, &headers) {
             upload = looked_into(upload, &headers).await?;
         }
+        if upload.is_whole() {
+            // It has none.
+            headers.remove(header::TRAILER);
+        }
         let (thread, upload) = self.thread(&method, &headers, upload).await?;
         let mut request = Request::new(upload);
         *request.method_mut() = method;

@@ -41,6 +41,23 @@ impl Page {
         self.origin.is_some()
     }
 
+    /// Whether another page than may ask, nor one of this host, has a browser send this without asking first: as browsers
+    /// do with what a form could send, with the cookies of whoever looks at that page. Everything else they ask for first.
+    pub fn is_foreign_form<B>(&self, request: &Request<B>) -> bool {
+        let headers = request.headers();
+        if self.may_ask() || *request.method() != Method::POST || !headers.contains_key(header::ORIGIN) {
+            return false;
+        }
+        let host = request.uri().authority().map(http::uri::Authority::as_str);
+        let host = host.or_else(|| headers.get(header::HOST)?.to_str().ok());
+        let own = |origin: &HeaderValue| {
+            let (_, authority) = origin.to_str().ok()?.split_once("://")?;
+            Some(host?.eq_ignore_ascii_case(authority))
+        };
+        let of_own_page = headers.get_all(header::ORIGIN).iter().all(|origin| own(origin) == Some(true));
+        !of_own_page && headers.get(header::CONTENT_TYPE).is_none_or(is_of_a_form)
+    }
+
     /// Answers a preflight: the page may use the method and the headers that it asks for, for the agent judges those.
     pub fn preflight(&self, asked: &HeaderMap) -> Result<Response<Body>, Refused> {
         if !self.may_ask() {
@@ -82,6 +99,14 @@ impl Page {
             headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(EXPOSED));
         }
     }
+}
+
+/// Whether forms send this media type (Fetch, 2.2.2).
+fn is_of_a_form(media_type: &HeaderValue) -> bool {
+    let essence = media_type.as_bytes().split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
+    [&b"text/plain"[..], b"application/x-www-form-urlencoded", b"multipart/form-data"]
+        .iter()
+        .any(|form| form.eq_ignore_ascii_case(essence))
 }
 
 /// Says that the answer depends on this header.
@@ -141,6 +166,31 @@ mod tests {
         assert_eq!(said.iter().filter(|line| line.starts_with("vary")).count(), 1);
         assert_eq!(marked(&page(&["https://b.example"], true), &agents), ["vary: Accept, ORIGIN"]);
         assert_eq!(marked(&page(&[], false), &[]), ["vary: origin"]);
+    }
+
+    #[test]
+    fn what_another_page_could_send_as_a_form_is_foreign() {
+        let request = |origin: Option<&str>, media_type: Option<&str>| {
+            let request = Request::post("/").header("host", "gate.example:8443");
+            let request = origin.into_iter().fold(request, |request, origin| request.header("origin", origin));
+            media_type.into_iter().fold(request, |request, kind| request.header("content-type", kind)).body(()).unwrap()
+        };
+        let foreign = |origin: Option<&str>, media_type: Option<&str>| {
+            let request = request(origin, media_type);
+            let cors =
+                config::Cors { origins: vec![HeaderValue::from_static("https://a.example")], credentials: false };
+            Page::of(&cors, request.headers()).is_foreign_form(&request)
+        };
+        for media_type in
+            [None, Some("text/plain;charset=utf-8"), Some("Text/Plain"), Some("multipart/form-data; boundary=x")]
+        {
+            assert!(foreign(Some("https://evil.example"), media_type), "{media_type:?}");
+            assert!(foreign(Some("null"), media_type), "{media_type:?}");
+            assert!(!foreign(Some("https://a.example"), media_type), "{media_type:?}");
+            assert!(!foreign(Some("https://gate.example:8443"), media_type), "{media_type:?}");
+            assert!(!foreign(None, media_type), "{media_type:?}");
+        }
+        assert!(!foreign(Some("https://evil.example"), Some("application/json")), "browsers ask for that first");
     }
 
     #[test]

@@ -73,16 +73,18 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// Who the client is, by `X-Forwarded-For`: the last hop that is no trusted proxy. A hop that names no address is not
+    /// Who the client is, by `X-Forwarded-For`, or by `Forwarded` where that is all there is: the last hop that is no trusted proxy. A hop that names no address is not
     /// looked behind, for whoever wrote it may have written all before it: then it is the one after that.
     pub fn client(&self, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
         let mut client = self.peer;
         if !self.trusted {
             return client;
         }
-        let lines = headers.get_all(FORWARDED_FOR).iter().rev();
+        let name = if headers.contains_key(&FORWARDED_FOR) { &FORWARDED_FOR } else { &header::FORWARDED };
+        let lines = headers.get_all(name).iter().rev();
         for hop in lines.flat_map(|line| line.as_bytes().rsplit(|byte| *byte == b',')) {
-            let Some(address) = address(hop) else { break };
+            let hop = if *name == header::FORWARDED { node(hop) } else { Some(hop) };
+            let Some(address) = hop.and_then(address) else { break };
             client = address;
             if !trusted.iter().any(|net| net.contains(&address)) {
                 break;
@@ -90,6 +92,14 @@ impl Origin {
         }
         client
     }
+}
+
+/// For whom a hop of `Forwarded` speaks (RFC 7239, 4).
+fn node(hop: &[u8]) -> Option<&[u8]> {
+    let mut pairs = hop.split(|byte| *byte == b';').map(<[u8]>::trim_ascii);
+    let value =
+        pairs.find_map(|pair| pair.split_at_checked(4).filter(|(name, _)| name.eq_ignore_ascii_case(b"for=")))?.1;
+    Some(value.strip_prefix(b"\"").and_then(|value| value.strip_suffix(b"\"")).unwrap_or(value))
 }
 
 /// The address of a hop, which some proxies write with its port.
@@ -100,6 +110,38 @@ fn address(hop: &[u8]) -> Option<IpAddr> {
     address.map(|address: IpAddr| address.to_canonical())
 }
 
+/// Takes out of a request's trailers what no agent may take from there: whatever frames, routes, admits or forwards a
+/// request (RFC 9110, 6.5.1), and what this agent's headers are set to or freed of.
+pub fn trailers_toward_agent(trailers: &mut HeaderMap, rules: &HeaderRules) {
+    strip_hop_by_hop(trailers);
+    let is_ruled = |name: &HeaderName| rules.remove.contains(name) || rules.set.iter().any(|(other, _)| other == name);
+    let names: Vec<HeaderName> = trailers.keys().filter(|name| is_of_a_head(name) || is_ruled(name)).cloned().collect();
+    for name in names {
+        trailers.remove(name);
+    }
+}
+
+/// Whether a field of this name has its meaning in a head alone.
+fn is_of_a_head(name: &HeaderName) -> bool {
+    const NAMES: [&str; 13] = [
+        "authorization",
+        "cache-control",
+        "cookie",
+        "expect",
+        "forwarded",
+        "host",
+        "max-forwards",
+        "pragma",
+        "range",
+        "trailer",
+        "via",
+        "x-api-key",
+        "x-real-ip",
+    ];
+    let name = name.as_str();
+    NAMES.contains(&name) || ["content-", "if-", "x-forwarded-"].iter().any(|begin| name.starts_with(begin))
+}
+
 /// Turns a client's headers into what its agent gets.
 pub fn toward_agent(headers: &mut HeaderMap, origin: &Origin, rules: &HeaderRules) {
     let trailers = accepts_trailers(headers);
@@ -108,6 +150,9 @@ pub fn toward_agent(headers: &mut HeaderMap, origin: &Origin, rules: &HeaderRule
     if trailers {
         headers.insert(header::TE, HeaderValue::from_static("trailers"));
     }
+    if origin.version == Version::HTTP_2 {
+        join_cookies(headers);
+    }
     forwarded(headers, origin);
     headers.append(header::VIA, via(origin.version));
     for name in &rules.remove {
@@ -115,6 +160,16 @@ pub fn toward_agent(headers: &mut HeaderMap, origin: &Origin, rules: &HeaderRule
     }
     for (name, value) in &rules.set {
         headers.insert(name.clone(), value.clone());
+    }
+}
+
+/// Makes one line of the pieces that HTTP/2 may cut a cookie header into (RFC 9113, 8.2.3).
+fn join_cookies(headers: &mut HeaderMap) {
+    let pieces: Vec<&[u8]> = headers.get_all(header::COOKIE).iter().map(HeaderValue::as_bytes).collect();
+    if pieces.len() > 1
+        && let Ok(whole) = HeaderValue::from_bytes(&pieces.join(&b"; "[..]))
+    {
+        headers.insert(header::COOKIE, whole);
     }
 }
 
@@ -276,9 +331,13 @@ mod tests {
             assert_eq!(client(spelled, origin(true)), "203.0.113.5", "{spelled}");
         }
         assert_eq!(client("[2001:db8::1]", origin(true)), "2001:db8::1");
+        let forwarded = |value| origin(true).client(&map(&[("forwarded", value)]), &trusted).to_string();
+        assert_eq!(forwarded("for=9.9.9.9, For=\"203.0.113.5:80\";proto=http, proto=http;for=10.1.1.1"), "203.0.113.5");
+        assert_eq!(forwarded("for=\"[2001:db8::1]:80\""), "2001:db8::1");
+        assert_eq!(forwarded("for=9.9.9.9, for=_hidden"), "192.0.2.7");
         let lines = [("x-forwarded-for", "9.9.9.9"), ("x-forwarded-for", "203.0.113.5, 10.1.1.1")];
         let mut headers = HeaderMap::new();
-        lines.map(|(name, line)| headers.append(name, HeaderValue::from_static(line)));
+        let _ = lines.map(|(name, line)| headers.append(name, HeaderValue::from_static(line)));
         assert_eq!(origin(true).client(&headers, &trusted).to_string(), "203.0.113.5");
     }
 
@@ -293,6 +352,46 @@ mod tests {
         assert_eq!(headers.get_all("authorization").iter().count(), 1);
         assert_eq!(headers["authorization"], "Bearer service");
         assert!(!headers.contains_key("cookie"));
+    }
+
+    #[test]
+    fn trailers_get_round_nothing() {
+        let rules = HeaderRules {
+            set: vec![(HeaderName::from_static("x-tenant"), HeaderValue::from_static("acme"))],
+            remove: vec![HeaderName::from_static("x-internal")],
+        };
+        let mut trailers = map(&[
+            ("x-sum", "7"),
+            ("x-tenant", "evil"),
+            ("x-internal", "1"),
+            ("authorization", "Bearer evil"),
+            ("x-api-key", "evil"),
+            ("cookie", "a=b"),
+            ("x-forwarded-for", "9.9.9.9"),
+            ("forwarded", "for=9.9.9.9"),
+            ("content-length", "3"),
+            ("transfer-encoding", "chunked"),
+            ("host", "evil"),
+            ("if-match", "x"),
+        ]);
+        trailers_toward_agent(&mut trailers, &rules);
+        assert_eq!(trailers, map(&[("x-sum", "7")]));
+    }
+
+    #[test]
+    fn a_cookie_cut_by_http_2_is_one_again() {
+        let cookies = || {
+            let mut headers = map(&[("cookie", "a=1")]);
+            headers.append(header::COOKIE, HeaderValue::from_static("b=2"));
+            headers
+        };
+        let lines = |version: Version| {
+            let mut headers = cookies();
+            toward_agent(&mut headers, &Origin { version, ..origin(false) }, &HeaderRules::default());
+            headers.get_all("cookie").iter().map(|line| line.to_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(lines(Version::HTTP_2), ["a=1; b=2"]);
+        assert_eq!(lines(Version::HTTP_11), ["a=1", "b=2"]);
     }
 
     #[test]

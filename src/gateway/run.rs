@@ -64,17 +64,23 @@ pub async fn answer(request: Request<Incoming>, peer: Peer, worker: Rc<Worker>) 
     let is_preflight = page.is_some() && cors::is_preflight(&request);
     let answer = match &page {
         Some(page) if is_preflight => page.preflight(request.headers()),
+        Some(page) if page.is_foreign_form(&request) => Err((Problem::ORIGIN, Refusal::Origin)),
         _ => match Story::admit(&request, peer, (&setup, site), &worker).await {
             Ok(mut story) => {
                 let mut response = story.answer(request).await;
                 response.body_mut().hold(ticket, story.guest.take_place());
                 Ok(response)
             }
-            Err(refused) => {
+            Err((problem, reason)) => {
+                let waits_for_leave = request.headers().contains_key(header::EXPECT);
+                let mut body = request.into_body();
                 if version == Version::HTTP_2 {
-                    tokio::task::spawn_local(upload::hear_out(request.into_body()));
+                    tokio::task::spawn_local(upload::hear_out(body));
+                    Err((problem, reason))
+                } else {
+                    let close = problem.close || waits_for_leave || !upload::has_come(&mut body);
+                    Err((Problem { close, ..problem }, reason))
                 }
-                Err(refused)
             }
         },
     };
@@ -172,7 +178,8 @@ impl Story {
         }
         let carries_json = headers::carry_json(request.method(), headers);
         let may_be_a_run = accepted.names_one() || carries_json;
-        if may_be_a_run {
+        // What it is called does not make it another request.
+        if may_be_a_run || *request.method() == Method::POST {
             site.gate.seat(&mut guest)?;
         }
         let readable = !is_coded(headers);
@@ -190,7 +197,7 @@ impl Story {
             wants_no_body: *request.method() == Method::HEAD,
             starts_trace: trace.is_none(),
             trace: trace.unwrap_or_else(TraceParent::start),
-            intake: Intake::new(site.config.limits.body, readable, worker.metrics.clone(), site.metrics.clone()),
+            intake: Intake::new(site, readable, worker.metrics.clone()),
             received,
         })
     }
@@ -213,7 +220,7 @@ impl Story {
         let between = self.site.between(self.client_version);
         let between = (self.carries_json && input::needed(&between)).then_some(between);
         let tools = self.site.recipe.tools.clone();
-        (between.is_some() || tools.is_some()).then_some(Reading { between, tools })
+        (between.is_some() || tools.is_some()).then_some(Reading { between, tools, asks: self.carries_json })
     }
 
     /// Answers the request: with what its agent says, or that there is no answer.
@@ -294,7 +301,9 @@ impl Story {
         }
         if is_run {
             if self.site.config.on_error.status == Fault::RunError || self.ignores_status() {
-                return self.error_stream(Code::UpstreamStatus, Outcome::AgentStatus, Some(endpoint.label().clone()));
+                let (code, status) = (Code::UpstreamStatus, answer.status());
+                let message = format!("{} Its status was {}.", code.message(), status.as_u16());
+                return self.error_stream((code, &message), Outcome::AgentStatus, Some(endpoint.label().clone()));
             }
             self.count(Outcome::AgentStatus, None, Some(endpoint.label().clone()));
             if answer.status().is_success() && matches!(self.site.config.guard, Guard::Repair | Guard::Refuse) {
@@ -345,11 +354,16 @@ impl Story {
     }
 
     /// Answers with a stream of one `RUN_ERROR`.
-    fn error_stream(&self, code: Code, outcome: Outcome, endpoint: Option<Arc<str>>) -> Response<Body> {
+    fn error_stream(
+        &self,
+        (code, message): (Code, &str),
+        outcome: Outcome,
+        endpoint: Option<Arc<str>>,
+    ) -> Response<Body> {
         let to = self.agreed().map_or(Encoding::Sse, |agreed| agreed.answer(Encoding::Sse));
         let mut parts = self.parts(Source::Empty, true, endpoint, Encoding::Sse, to);
         parts.started = self.run_started(STATUS);
-        let mut response = Response::new(Body::stream(EventStream::of_error(parts, code, outcome)));
+        let mut response = Response::new(Body::stream(EventStream::of_error(parts, code, outcome, message)));
         headers::of_run(response.headers_mut(), to.media_type());
         response
     }
@@ -374,6 +388,7 @@ impl Story {
             is_run,
             frame_limit: config.limits.frame,
             budget: config.limits.run,
+            has_a_policy: self.site.recipe.has_a_policy(),
             agent_encoding: from,
             speaks_protobuf: self.agent().speaks_protobuf.clone(),
             pipeline: self.site.recipe.build_knowing(&peers, &self.intake.known_calls()),
@@ -433,7 +448,7 @@ impl Story {
         };
         match outcome {
             Some((code, outcome)) if self.intake.is_run() && self.ignores_status() => {
-                return self.error_stream(code, outcome, None);
+                return self.error_stream((code, code.message()), outcome, None);
             }
             Some((code, outcome)) if self.intake.is_run() => self.count(outcome, Some(code), None),
             Some(_) => {}
@@ -442,7 +457,8 @@ impl Story {
                 self.worker.metrics.refused(if body { Refusal::Body } else { Refusal::Malformed });
             }
         }
-        problem.into_response()
+        let close = problem.close || (self.peer.line.is_some() && !self.intake.has_come());
+        Problem { close, ..problem }.into_response()
     }
 
     /// Counts a run that never had a stream.

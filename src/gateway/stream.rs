@@ -49,6 +49,7 @@ pub struct EventStream {
     reader: Reader,
     frame_limit: usize,
     budget: Budget,
+    has_a_policy: bool,
     pipeline: Pipeline,
     reads_ahead: bool,
     /// The client was given bytes and has not asked for more since.
@@ -111,6 +112,7 @@ impl EventStream {
             reader,
             frame_limit: parts.frame_limit,
             budget: parts.budget,
+            has_a_policy: parts.has_a_policy,
             pipeline: parts.pipeline,
             reads_ahead: parts.reads_ahead,
             given: false,
@@ -140,9 +142,9 @@ impl EventStream {
     }
 
     /// A stream of one `RUN_ERROR`, in place of an answer that is none.
-    pub fn of_error(parts: Parts, code: Code, outcome: Outcome) -> Box<Self> {
+    pub fn of_error(parts: Parts, code: Code, outcome: Outcome, message: &str) -> Box<Self> {
         let mut stream = Self::new(parts);
-        stream.stop(End::Stopped, Some((code, outcome)), Instant::now());
+        stream.ends_with(End::Stopped, Some((code, outcome, message)), Instant::now());
         stream
     }
 
@@ -350,8 +352,9 @@ impl EventStream {
         self.timers.event(at);
         self.tally.read(&event, at);
         self.tally.lost(losses, event.kind(), Encoding::Protobuf);
-        // The end of a run is never too much.
-        if !event.kind().is_terminal() && self.tally.spent().exceeds(&self.budget) {
+        // The end of a run is never too much, but there is one for each.
+        let ends_it = event.kind().is_terminal() && self.life.owes_an_end();
+        if !ends_it && self.tally.spent().exceeds(&self.budget) {
             return self.stop(End::Stopped, Some((Code::BudgetExceeded, Outcome::Budget)), at);
         }
         if event.kind() == EventKind::RunStarted {
@@ -449,11 +452,14 @@ impl EventStream {
             Phase::Undecided(_) | Phase::Foreign => return self.foreign_ends(how == End::Broken),
         }
         let pass = self.truncated == Fault::Pass;
+        let mut half = None;
         if how == End::Closed
             && let Ok(Some(item)) = self.reader.finish()
-            && (pass || matches!(&item, Item::Event { event, .. } if json::is_whole(event.text())))
         {
-            self.take(item, at);
+            match item {
+                Item::Event { event, .. } if !json::is_whole(event.text()) => half = Some(event),
+                item => self.take(item, at),
+            }
         }
         self.broken = pass && how == End::Broken && self.life.owes_an_end();
         if pass {
@@ -461,6 +467,11 @@ impl EventStream {
         }
         let error = (!pass).then_some((Code::UpstreamTruncated, Outcome::Truncated));
         self.stop(how, error, at);
+        // No stage can judge half an event, and no policy lets it pass.
+        if let Some(event) = half.filter(|_| pass && !self.has_a_policy) {
+            self.tally.read(&event, at);
+            self.send(&event, at);
+        }
     }
 
     /// Nothing more is read. What is held comes out, and one `RUN_ERROR` if the run has not ended.

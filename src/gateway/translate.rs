@@ -25,6 +25,8 @@ pub struct Reading {
     pub between: Option<Between>,
     /// What is taken out of it.
     pub tools: Option<Arc<tools::Policy>>,
+    /// It is of a request that asks for something, so that nothing is no input either.
+    pub asks: bool,
 }
 
 /// Reads the body, filters and translates it; `headers` are made to fit what goes out.
@@ -42,7 +44,7 @@ pub async fn translated(upload: Upload, headers: &mut HeaderMap, reading: &Readi
     }
     let mut text = None;
     // Whatever is said of a body: an agent may take for an input what does not look like one.
-    if let Some(policy) = reading.tools.as_ref().filter(|_| !plain.is_empty()) {
+    if let Some(policy) = reading.tools.as_ref().filter(|_| reading.asks || !plain.is_empty()) {
         let filtered = tools::input::filter(&plain, policy).map_err(|_| Failure::BodyUnreadable)?;
         text = filtered.body.clone();
         intake.is_filtered(filtered);

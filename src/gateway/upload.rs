@@ -18,6 +18,7 @@ use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 
+use super::{agent::Agent, headers, site::Site};
 use crate::{
     agui::{InputFacts, InputScan, Version},
     observe::{ActiveRun, ClientVersion, Metrics, RouteMetrics},
@@ -53,9 +54,13 @@ pub struct Intake {
     moved_at: Cell<Instant>,
     /// Whoever takes the body has asked for more than the client has sent.
     is_awaited: Cell<bool>,
+    /// All of it came, though not all of it was taken.
+    is_heard_out: Cell<bool>,
     /// Nobody takes any more of it.
     is_unwanted: Cell<bool>,
     scan: RefCell<Option<InputScan>>,
+    /// Whose agent takes it.
+    agent: Rc<Agent>,
     metrics: Metrics,
     route: Arc<RouteMetrics>,
     active: RefCell<Option<ActiveRun>>,
@@ -66,19 +71,21 @@ pub struct Intake {
 }
 
 impl Intake {
-    /// Nothing is there yet. `readable`: the body is not compressed, so it can be looked at.
-    pub fn new(limit: u64, readable: bool, metrics: Metrics, route: Arc<RouteMetrics>) -> Rc<Self> {
+    /// Nothing is there yet of a body for this site's agent. `readable`: it is not compressed, so it can be looked at.
+    pub fn new(site: &Site, readable: bool, metrics: Metrics) -> Rc<Self> {
         Rc::new(Self {
-            limit,
+            limit: site.config.limits.body,
             rest: RefCell::default(),
             taken: Cell::new(0),
             progress: Cell::new(Progress::Going),
             moved_at: Cell::new(Instant::now()),
             is_awaited: Cell::new(false),
+            is_heard_out: Cell::new(false),
             is_unwanted: Cell::new(false),
             scan: RefCell::new(readable.then(InputScan::new)),
+            agent: site.agent.clone(),
             metrics,
-            route,
+            route: site.metrics.clone(),
             active: RefCell::default(),
             losses: RefCell::default(),
             known: RefCell::default(),
@@ -155,6 +162,11 @@ impl Intake {
         self.progress.get() == Progress::Going && self.is_awaited.get()
     }
 
+    /// Whether the client has sent all of it, as far as it was looked at.
+    pub fn has_come(&self) -> bool {
+        self.progress.get() == Progress::Complete || self.is_heard_out.get()
+    }
+
     /// Whether nobody takes any more of it, though it is not over.
     pub fn is_unwanted(&self) -> bool {
         self.progress.get() == Progress::Going && self.is_unwanted.get()
@@ -213,7 +225,7 @@ impl Intake {
                     if body.is_end_stream() {
                         self.complete();
                     }
-                    return Poll::Ready(Some(Ok(frame)));
+                    return Poll::Ready(Some(Ok(self.fit(frame))));
                 }
                 Err(why) => why,
             },
@@ -221,6 +233,20 @@ impl Intake {
         };
         self.progress.set(why);
         Poll::Ready(Some(Err(Stopped)))
+    }
+
+    /// The same without trailers that the agent must not get.
+    fn fit(&self, frame: Frame<Bytes>) -> Frame<Bytes> {
+        if !frame.is_trailers() {
+            return frame;
+        }
+        match frame.into_trailers() {
+            Ok(mut trailers) => {
+                headers::trailers_toward_agent(&mut trailers, &self.agent.config.headers);
+                Frame::trailers(trailers)
+            }
+            Err(frame) => frame,
+        }
     }
 
     /// Looks at what is there of a body that nobody is to take any more, so that one knows whether it was a run. Whoever
@@ -243,12 +269,14 @@ impl Intake {
     }
 
     fn poll_unread(&self, body: &mut Incoming, cx: &mut Context<'_>) -> Poll<()> {
-        while let Some(Ok(frame)) = ready!(Pin::new(&mut *body).poll_frame(cx)) {
+        while let Some(frame) = ready!(Pin::new(&mut *body).poll_frame(cx)) {
+            let Ok(frame) = frame else { return Poll::Ready(()) };
             let read = frame.data_ref().map_or(Ok(()), |data| self.took(data));
             if read.is_err() {
-                break;
+                return Poll::Ready(());
             }
         }
+        self.is_heard_out.set(true);
         Poll::Ready(())
     }
 
@@ -298,6 +326,11 @@ impl Upload {
         Self { body: Content::Whole(body), intake }
     }
 
+    /// Whether it has been read.
+    pub fn is_whole(&self) -> bool {
+        matches!(self.body, Content::Whole(_))
+    }
+
     /// Reads all of it.
     ///
     /// # Errors
@@ -336,6 +369,21 @@ impl Upload {
     pub async fn read_on(mut self, limit: Duration) {
         let reading = async { while let Some(Ok(_)) = poll_fn(|cx| Pin::new(&mut self).poll_frame(cx)).await {} };
         let _ = tokio::time::timeout(limit, reading).await;
+    }
+}
+
+/// Whether the rest of a body that nobody wants is there, and is small: then its connection can be used again.
+pub fn has_come(body: &mut Incoming) -> bool {
+    let mut left = HEARD_OUT;
+    loop {
+        match Pin::new(&mut *body).poll_frame(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(None) => return true,
+            Poll::Ready(Some(Ok(frame))) => match left.checked_sub(size(&frame)) {
+                Some(rest) => left = rest,
+                None => return false,
+            },
+            Poll::Ready(Some(Err(_))) | Poll::Pending => return false,
+        }
     }
 }
 

@@ -100,3 +100,21 @@ async fn a_preflight_finds_the_route_that_its_request_will_have_a_header_for() {
     let gateway = Gateway::start(&toml);
     assert_eq!(gateway.ask(preflight("https://app.example")).await.head().await.status(), 204);
 }
+
+#[tokio::test]
+async fn a_page_of_another_origin_starts_no_run_with_what_a_form_could_send() {
+    let agent = Agent::new().await;
+    let gateway = Gateway::with(&agent, "", CORS);
+    let form = |origin: &str| page(origin).replace("application/json", "text/plain");
+    for origin in ["https://evil.example", "null", "https://app.example.evil"] {
+        let (head, code) = gateway.ask(form(origin)).await.refusal().await;
+        assert_eq!((head.status(), code.as_str()), (403, "ORIGIN_NOT_ALLOWED"), "{origin}");
+    }
+    assert!(agent.is_left_alone().await);
+    for origin in ["https://app.example", "http://gate"] {
+        let mut client = gateway.ask(form(origin)).await;
+        let (mut connection, ..) = agent.request().await;
+        connection.send("HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").await;
+        assert_eq!(client.message().await.0.status(), 200, "{origin}");
+    }
+}

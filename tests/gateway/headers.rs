@@ -199,3 +199,53 @@ async fn a_client_that_sends_far_too_much_still_reads_why_it_is_refused() {
     let (answer, _) = client.leftover().await;
     assert!(answer.starts_with(b"HTTP/1.1 413 "), "{}", String::from_utf8_lossy(&answer));
 }
+
+#[tokio::test]
+async fn trailers_get_round_no_header_rule() {
+    let agent = Agent::new().await;
+    let gateway = Gateway::with(&agent, "headers = { set = { x-tenant = \"acme\" }, remove = [\"x-internal\"] }", "");
+    let names = ["x-tenant", "x-internal", "authorization", "x-api-key", "cookie", "x-forwarded-for", "x-sum"];
+    let head =
+        format!("POST /f HTTP/1.1\r\nhost: g\r\ntransfer-encoding: chunked\r\ntrailer: {}\r\n\r\n", names.join(", "));
+    let trailers: String = names.iter().map(|name| format!("{name}: evil\r\n")).collect();
+    let mut client = gateway.ask(format!("{head}1\r\na\r\n0\r\n{trailers}\r\n")).await;
+    let mut connection = agent.accept().await;
+    assert_eq!(connection.head().await.all("x-tenant"), ["acme"]);
+    assert_eq!(connection.chunk().await.unwrap(), b"a");
+    assert_eq!(connection.until("\r\n\r\n").await, b"0\r\nx-sum: evil\r\n\r\n");
+    connection.send("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await;
+    assert_eq!(client.message().await.0.status(), 200);
+}
+
+#[tokio::test]
+async fn a_refusal_says_whether_its_connection_goes_on() {
+    let agent = Agent::new().await;
+    let auth = "auth = { api_keys = [{ name = \"a\", sha256 = \"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08\" }] }";
+    let gateway = Gateway::with(&agent, "", auth);
+    let mut client = gateway.connect().await;
+    for _ in 0..2 {
+        client.send(post("/")).await;
+        let (head, code) = client.refusal().await;
+        assert_eq!((head.status(), code.as_str(), head.header("connection")), (401, "UNAUTHORIZED", None));
+    }
+    for request in [
+        "POST / HTTP/1.1\r\nhost: g\r\ncontent-length: 1000\r\n\r\nhalf of it",
+        "POST / HTTP/1.1\r\nhost: g\r\ncontent-length: 1000\r\nexpect: 100-continue\r\n\r\n",
+    ] {
+        let (head, _) = gateway.ask(request).await.refusal().await;
+        assert_eq!((head.status(), head.header("connection")), (401, Some("close")), "{request}");
+    }
+}
+
+#[tokio::test]
+async fn the_query_of_an_agents_url_is_nowhere_to_be_seen() {
+    let agent = Agent::new().await;
+    let gateway = Gateway::start(&format!("agent = \"{}?key=hushhush\"\n", agent.url()));
+    let mut client = gateway.ask(post("/")).await;
+    let (mut connection, head, _) = agent.request().await;
+    assert!(head.asks().1.contains("key=hushhush"));
+    connection.send("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await;
+    client.message().await;
+    let figures = gateway.figures();
+    assert!(figures.contains("?[not shown]\"") && !figures.contains("hushhush"), "{figures}");
+}

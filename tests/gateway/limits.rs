@@ -191,7 +191,6 @@ async fn spends(limits: &str, events: &[String]) -> (String, Gateway) {
     }
     let seen = client.rest().await;
     connection.is_left().await;
-    gateway.counted("budget", 1.0).await;
     (seen, gateway)
 }
 
@@ -205,15 +204,17 @@ fn before_the_error(seen: &str) -> Vec<&str> {
 #[tokio::test]
 async fn a_run_ends_when_its_events_are_spent() {
     let events: Vec<String> = std::iter::once(STARTED.to_owned()).chain((0..50).map(|_| delta("x"))).collect();
-    let (seen, _) = spends("events = 10", &events).await;
+    let (seen, gateway) = spends("events = 10", &events).await;
     assert_eq!(before_the_error(&seen).len(), 10);
+    gateway.counted("budget", 1.0).await;
 }
 
 #[tokio::test]
 async fn a_run_ends_when_its_bytes_are_spent() {
     let events: Vec<String> =
         std::iter::once(STARTED.to_owned()).chain((0..50).map(|_| delta(&"x".repeat(200)))).collect();
-    let (seen, _) = spends("bytes = \"1KiB\"", &events).await;
+    let (seen, gateway) = spends("bytes = \"1KiB\"", &events).await;
+    gateway.counted("budget", 1.0).await;
     let bytes: usize = before_the_error(&seen).iter().map(|frame| frame.len() - "data: ".len()).sum();
     assert!((600..=1024).contains(&bytes), "{bytes}");
 }
@@ -228,7 +229,8 @@ async fn a_run_ends_when_its_tool_calls_are_spent() {
         ]
     };
     let events: Vec<String> = std::iter::once(STARTED.to_owned()).chain((0..9).flat_map(call)).collect();
-    let (seen, _) = spends("tool_calls = 2", &events).await;
+    let (seen, gateway) = spends("tool_calls = 2", &events).await;
+    gateway.counted("budget", 1.0).await;
     assert_eq!(before_the_error(&seen).len(), 7);
 }
 
@@ -244,5 +246,26 @@ async fn a_run_that_ends_with_its_last_event_is_finished() {
     connection.send(END).await;
     client.head().await;
     assert_eq!(client.rest().await, events);
+    gateway.counted("finished", 1.0).await;
+}
+
+#[tokio::test]
+async fn a_run_takes_a_place_whatever_its_body_is_called() {
+    let agent = Agent::new().await;
+    let gateway = Gateway::with(&agent, "", "limits = { runs = 1 }");
+    let (mut client, _connection) = gateway.run_of(&post("/"), &agent).await;
+    for media_type in ["text/plain", "application/octet-stream", "text/json"] {
+        let request = post("/").replace("application/json", media_type);
+        let (status, code, _) = refused(&gateway, &request).await;
+        assert_eq!((status, code.as_str()), (503, "TOO_MANY_RUNS"), "{media_type}");
+    }
+    client.shut_down().await;
+}
+
+#[tokio::test]
+async fn an_agent_that_ends_its_run_again_and_again_is_cut_off() {
+    let events: Vec<String> = [STARTED].into_iter().chain([FINISHED; 20]).map(str::to_owned).collect();
+    let (text, gateway) = spends("events = 10", &events).await;
+    assert_eq!(text.matches("RUN_FINISHED").count(), 9);
     gateway.counted("finished", 1.0).await;
 }

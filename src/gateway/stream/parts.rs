@@ -22,6 +22,8 @@ pub struct Parts {
     pub frame_limit: usize,
     /// What the agent may send.
     pub budget: Budget,
+    /// Whether anything is kept from the client.
+    pub has_a_policy: bool,
     /// The encoding of the agent's body.
     pub agent_encoding: Encoding,
     /// Learns whether the agent speaks protobuf of 1.0.
