@@ -277,9 +277,15 @@ impl Drop for Attempted<'_> {
     }
 }
 
+/// The time in which an input has to be there, and so much more for each KiB of it: whoever sends it byte by byte only
+/// holds a place.
+const UPLOAD: (Duration, Duration) = (Duration::from_secs(60), Duration::from_secs(1));
+
 /// The limits until the head of an answer is there.
 struct Patience {
     first_event: Option<Duration>,
+    /// For an input, when its head was read.
+    begun: Option<Instant>,
     run: Option<Instant>,
     intake: Rc<Intake>,
     drain: Rc<Drain>,
@@ -291,6 +297,7 @@ impl Patience {
     fn new(limits: &config::Timeouts, errand: &Errand<'_>) -> Self {
         Self {
             first_event: limits.first_event,
+            begun: headers::carry_json(&errand.method, &errand.headers).then_some(errand.received),
             run: limits.run.map(|limit| errand.received + limit),
             intake: errand.upload.intake().clone(),
             drain: errand.drain.clone(),
@@ -299,12 +306,22 @@ impl Patience {
         }
     }
 
+    /// When the input has to be there, while it is its client that is waited for.
+    fn upload_ends(&self) -> Option<Instant> {
+        let (time, each) = UPLOAD;
+        let more = each.saturating_mul(u32::try_from(self.intake.taken() / 1024).unwrap_or(u32::MAX));
+        self.begun.filter(|_| self.intake.waits_for_client()).and_then(|begun| begun.checked_add(time + more))
+    }
+
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Failure> {
         self.registration.get_or_insert_with(|| self.drain.register(cx.waker()));
         loop {
             let first = self.first_event.map(|limit| self.intake.moved_at() + limit);
             let drained = self.drain.deadline();
-            let Some(due) = [first, self.run, drained].into_iter().flatten().min() else { return Poll::Pending };
+            let upload = self.upload_ends();
+            let Some(due) = [first, self.run, drained, upload].into_iter().flatten().min() else {
+                return Poll::Pending;
+            };
             std::task::ready!(self.alarm.poll(due, cx));
             if Some(due) == drained {
                 return Poll::Ready(Failure::Drained);
@@ -313,6 +330,9 @@ impl Patience {
             let slow_client = self.intake.waits_for_client();
             if Some(due) == self.run {
                 return Poll::Ready(if slow_client { Failure::BodyTimeout } else { Failure::RunTimeout });
+            }
+            if slow_client && self.upload_ends().is_some_and(|ends| ends <= due) {
+                return Poll::Ready(Failure::BodyTimeout);
             }
             // The body may have moved since, which moves this limit too.
             if self.first_event.is_some_and(|limit| self.intake.moved_at() + limit <= due) {

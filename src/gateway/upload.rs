@@ -172,6 +172,11 @@ impl Intake {
         self.progress.get() == Progress::Going && self.is_unwanted.get()
     }
 
+    /// How many bytes of it came.
+    pub fn taken(&self) -> u64 {
+        self.taken.get()
+    }
+
     /// When bytes of it were last handed on.
     pub fn moved_at(&self) -> Instant {
         self.moved_at.get()
