@@ -1,5 +1,8 @@
 //! Chunks of an agent's body come in, its events go out, whichever encoding it is in. What an event is worth to
 //! a run is not asked here.
+//!
+//! A server-sent event without a payload, or with white space for one, is what some servers send to keep a connection
+//! open, and clients break on it. It is no event here, just as a comment is none, unless it is named `error`.
 
 use bytes::Bytes;
 
@@ -81,7 +84,12 @@ impl Reader {
     #[allow(clippy::should_implement_trait, reason = "`None` means that more bytes are needed, not the end")]
     pub fn next(&mut self) -> Result<Option<Item>, Unreadable> {
         match &mut self.wire {
-            Wire::Sse(decoder) => decoder.next().map(|frame| frame.map(of_sse)).map_err(|_| Unreadable::TooLarge),
+            Wire::Sse(decoder) => loop {
+                let Some(frame) = decoder.next().map_err(|_| Unreadable::TooLarge)? else { return Ok(None) };
+                if let Some(item) = of_sse(frame) {
+                    return Ok(Some(item));
+                }
+            },
             Wire::Protobuf { frames, texts, to_json } => {
                 let Some(frame) = frames.next().map_err(|_| Unreadable::TooLarge)? else { return Ok(None) };
                 of_protobuf(frame, *texts, *to_json).map(Some)
@@ -96,7 +104,12 @@ impl Reader {
     /// [`Unreadable`], as [`Reader::next`].
     pub fn finish(&mut self) -> Result<Option<Item>, Unreadable> {
         match &mut self.wire {
-            Wire::Sse(decoder) => decoder.finish().map(|frame| frame.map(of_sse)).map_err(|_| Unreadable::TooLarge),
+            Wire::Sse(decoder) => loop {
+                let Some(frame) = decoder.finish().map_err(|_| Unreadable::TooLarge)? else { return Ok(None) };
+                if let Some(item) = of_sse(frame) {
+                    return Ok(Some(item));
+                }
+            },
             // A frame cut short is none.
             Wire::Protobuf { .. } => Ok(None),
         }
@@ -111,20 +124,28 @@ impl Reader {
     }
 }
 
-fn of_sse(frame: sse::Frame) -> Item {
-    let wired = frame.canonical.map(|bytes| (Encoding::Sse, bytes));
-    let event = Event::new(frame.data, wired);
-    let event = if frame.named_error { event.named_error() } else { event };
-    Item::Event { event, losses: Losses::NONE }
+/// The event of a frame; `None` if it has none.
+fn of_sse(frame: sse::Frame) -> Option<Item> {
+    let is_blank = frame.data.trim_ascii_start().is_empty();
+    let event = match (is_blank, frame.named_error) {
+        (true, false) => return None,
+        (true, true) => Event::new(Bytes::new(), None).named_error(),
+        (false, named_error) => {
+            let event = Event::new(frame.data, frame.canonical.map(|bytes| (Encoding::Sse, bytes)));
+            if named_error { event.named_error() } else { event }
+        }
+    };
+    Some(Item::Event { event, losses: Losses::NONE })
 }
 
 fn of_protobuf(frame: proto::Frame, texts: Kinds, to_json: bool) -> Result<Item, Unreadable> {
     let kind = match proto::arm(&frame.message) {
         Arm::Known(kind) => kind,
         Arm::Malformed => return Err(Unreadable::Malformed),
-        Arm::Empty if to_json => return Ok(Item::Left("empty_frame")),
+        // Clients break on it, and it says nothing.
+        Arm::Empty => return Ok(Item::Left("empty_frame")),
         Arm::Unknown if to_json => return Ok(Item::Left("unknown_arm")),
-        Arm::Empty | Arm::Unknown => {
+        Arm::Unknown => {
             return Ok(Item::Event {
                 event: Event::unread(EventKind::Other, Some((Encoding::Protobuf, frame.whole))),
                 losses: Losses::NONE,
@@ -149,4 +170,95 @@ const fn is_read_by_the_gateway(kind: EventKind) -> bool {
             kind,
             EventKind::RunStarted | EventKind::ToolCallStart | EventKind::ToolCallChunk | EventKind::ToolCallResult
         )
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    const RAW: &str = r#"{"type":"RAW","event":1}"#;
+
+    fn read(reader: &mut Reader, body: &[u8]) -> Vec<Item> {
+        reader.feed(Bytes::copy_from_slice(body));
+        let mut items: Vec<_> = std::iter::from_fn(|| reader.next().unwrap()).collect();
+        items.extend(std::iter::from_fn(|| reader.finish().unwrap()));
+        items
+    }
+
+    /// The payloads of a body of server-sent events, and which of them are named `error`.
+    fn payloads(body: &str) -> Vec<(String, bool)> {
+        let items = read(&mut Reader::sse(1 << 10), body.as_bytes());
+        let event = |item| match item {
+            Item::Event { event, .. } => event,
+            Item::Left(reason) => panic!("{reason}"),
+        };
+        let payload = |event: Event| (String::from_utf8(event.text().to_vec()).unwrap(), event.is_named_error());
+        items.into_iter().map(event).map(payload).collect()
+    }
+
+    #[test]
+    fn an_event_without_a_payload_is_no_event_however_it_is_spelled() {
+        for blank in [
+            "data\n\n",
+            "data:\n\n",
+            "data: \n\n",
+            "data:   \n\n",
+            "data: \t\n\n",
+            "data\ndata:\ndata: \n\n",
+            "event: ping\ndata:\n\n",
+            "event: ping\n\n",
+            "id: 7\nretry: 100\ndata:\n\n",
+            "data:\r\n\r\n",
+            "data:\r\r",
+            ": comment\ndata:\n\n",
+            "data:\n\ndata:\n\ndata\n\n",
+        ] {
+            let event = format!("data: {RAW}\n\n");
+            let raw = || (RAW.to_owned(), false);
+            assert_eq!(payloads(&format!("{event}{blank}{event}")), [raw(), raw()], "{blank:?} between two events");
+            assert_eq!(payloads(&format!("{blank}{event}")), [raw()], "{blank:?} before an event");
+            assert_eq!(payloads(&format!("{event}{blank}")), [raw()], "{blank:?} after an event");
+            let cut = blank.trim_end_matches(['\r', '\n']);
+            assert_eq!(payloads(&format!("{event}{cut}")), [raw()], "{cut:?} at the end of the body");
+        }
+    }
+
+    #[test]
+    fn empty_lines_of_data_beside_others_belong_to_the_payload() {
+        assert_eq!(payloads(&format!("data:\ndata: {RAW}\ndata\n\n")), [(format!("\n{RAW}\n"), false)]);
+    }
+
+    #[test]
+    fn an_event_named_error_is_one_without_a_payload_too() {
+        let failure = (String::new(), true);
+        for spelled in [
+            "event: error\n\n",
+            "event: error\nid: 1\n\n",
+            "event:ERROR\n\n",
+            "event: Error\ndata:\n\n",
+            "event: error\ndata:  \ndata\n\n",
+            "event: error\n",
+            "event: error",
+        ] {
+            assert_eq!(payloads(spelled), std::slice::from_ref(&failure), "{spelled:?}");
+        }
+        for other in
+            ["event: errors\n\n", "event: erro\n\n", "EVENT: error\n\n", "event: error\nevent: x\n\n", "event: erro"]
+        {
+            assert_eq!(payloads(other), [], "{other:?}");
+        }
+        let named = (RAW.to_owned(), true);
+        assert_eq!(payloads(&format!("event: ERROR\ndata: {RAW}\n\n")), [named]);
+        assert_eq!(payloads(&format!("event: error\n\ndata: {RAW}\n\n")), [failure, (RAW.to_owned(), false)]);
+    }
+
+    #[test]
+    fn an_empty_frame_of_protobuf_is_left_out_for_every_client() {
+        for to_json in [false, true] {
+            let items = read(&mut Reader::protobuf(1 << 10, Kinds::default(), to_json), &[0; 8]);
+            assert!(items.iter().all(|item| matches!(item, Item::Left("empty_frame"))));
+            assert_eq!(items.len(), 2);
+        }
+    }
 }

@@ -35,6 +35,8 @@ impl Writer {
     pub fn event(&self, event: &Event, out: &mut Batch) -> Result<Losses, NotCarried> {
         let frame = event.frame(self.encoding()).cloned();
         match (self, frame) {
+            // An SSE event without a payload is none, and clients break on it.
+            (Self::Sse(_), None) if event.text().is_empty() => {}
             (Self::Sse(encoder), frame) => encoder.event(event.text(), frame, out),
             // To an older peer an arm may be unknown, so what it gets is always written for it.
             (Self::Protobuf(peer), Some(frame)) if !peer.is_old() => out.push(frame),
@@ -62,5 +64,22 @@ impl Writer {
             Self::Protobuf(_) => return false,
         }
         true
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::agui::EventKind;
+
+    #[test]
+    fn what_has_no_payload_is_nothing_to_a_reader_of_server_sent_events() {
+        let mut out = Batch::new();
+        let failure = Event::made("").named_error();
+        assert_eq!(failure.kind(), EventKind::Other);
+        Writer::Sse(sse::Encoder::default()).event(&failure, &mut out).unwrap();
+        assert!(out.is_empty());
+        assert!(Writer::Protobuf(Version::CURRENT).event(&failure, &mut out).is_err());
     }
 }

@@ -146,7 +146,7 @@ impl Guard {
             edited.map_or(Fix::Beyond, Fix::Instead)
         };
         match breach.rule {
-            Rule::EmptyFrame | Rule::DoneSentinel | Rule::MissingType => Fix::Drop,
+            Rule::DoneSentinel | Rule::MissingType => Fix::Drop,
             Rule::NotAnObject if !event.text().trim_ascii_start().starts_with(b"[") => Fix::Drop,
             Rule::NotAnObject => Fix::Beyond,
             Rule::GluedFrames => apart(event),

@@ -46,8 +46,6 @@ rules! {
     MalformedJson = "malformed_json", Malformed;
     /// A payload is one event, not several.
     GluedFrames = "glued_frames", Malformed;
-    /// A payload is not empty.
-    EmptyFrame = "empty_frame", Malformed;
     /// A payload is no `[DONE]`.
     DoneSentinel = "done_sentinel", Malformed;
     /// A payload is an object.

@@ -24,7 +24,7 @@ pub struct Frame {
     pub canonical: Option<Bytes>,
     /// Whether the body ended within a line of this event, so that its payload may be cut.
     pub unterminated: bool,
-    /// Whether the event is named `error`; other names are ignored.
+    /// Whether the event is named `error`, in whatever case; other names are ignored.
     pub named_error: bool,
 }
 
@@ -54,7 +54,7 @@ enum Line {
 /// What is known of the payload of the event under way.
 #[derive(Debug)]
 enum Payload {
-    /// No `data` line yet: a blank line here ends nothing.
+    /// No `data` line yet: a blank line here ends nothing but an event named `error`.
     None,
     /// All of it lay in one chunk.
     Slice(Bytes),
@@ -74,8 +74,9 @@ impl Payload {
 
 /// Reads the frames of one body.
 ///
-/// The grammar is that of the WHATWG's HTML standard, over bytes, but for the end of the body: what is pending
-/// there becomes a last frame instead of being thrown away. Every byte is looked at once.
+/// The grammar is that of the WHATWG's HTML standard, over bytes, but for two things. What is pending at the end of the
+/// body becomes a last frame instead of being thrown away. And an event that is named `error` and has no `data` line is
+/// a frame without a payload: some servers say no more of their failures. Every byte is looked at once.
 #[derive(Debug)]
 pub struct Decoder {
     limit: usize,
@@ -183,9 +184,11 @@ impl Decoder {
             self.begin_value()?; // The last line is `data` or `data:`, without a line end.
         }
         let unterminated = !matches!(self.line, Line::Name(0) | Line::Bom(0));
+        if let Line::Event(seen @ ERROR_VALUE..) = self.line {
+            self.named_error = seen == ERROR.len();
+        }
         self.line = Line::Name(0);
-        let named_error = std::mem::take(&mut self.named_error);
-        Ok(self.take_payload().map(|data| Frame { data, canonical: None, unterminated, named_error }))
+        Ok(self.take_event(None, unterminated))
     }
 
     /// How many bytes are buffered now: the payload under way, and input not read yet.
@@ -227,7 +230,8 @@ impl Decoder {
         if seen >= ERROR_VALUE && is_line_end(byte) {
             self.named_error = seen == ERROR.len();
             self.line = Line::Ignored; // Which ends at this very byte.
-        } else if ERROR.get(seen) == Some(&byte) {
+        } else if ERROR.get(seen).is_some_and(|error| *error == byte || (seen >= ERROR_VALUE && *error == byte | 0x20))
+        {
             self.at += 1;
             self.line = Line::Event(seen + 1);
         } else if seen == ERROR_VALUE && byte == b' ' {
@@ -315,21 +319,23 @@ impl Decoder {
         Ok(())
     }
 
-    /// A blank line, ended by `byte`: the event is complete, if it had data.
+    /// A blank line, ended by `byte`: the event is complete, if it is one.
     fn dispatch(&mut self, byte: u8) -> Option<Frame> {
         let start = self.canonical.take().filter(|_| byte == b'\n');
-        let named_error = std::mem::take(&mut self.named_error);
-        let data = self.take_payload()?;
         let canonical = start.map(|start| self.chunk.slice(start..self.at));
-        Some(Frame { data, canonical, unterminated: false, named_error })
+        self.take_event(canonical, false)
     }
 
-    fn take_payload(&mut self) -> Option<Bytes> {
-        match std::mem::replace(&mut self.payload, Payload::None) {
-            Payload::None => None,
-            Payload::Slice(slice) => Some(slice),
-            Payload::Joined(joined) => Some(joined.into()),
-        }
+    /// The event under way, if it has data or is named `error`.
+    fn take_event(&mut self, canonical: Option<Bytes>, unterminated: bool) -> Option<Frame> {
+        let named_error = std::mem::take(&mut self.named_error);
+        let data = match std::mem::replace(&mut self.payload, Payload::None) {
+            Payload::None if named_error => Bytes::new(),
+            Payload::None => return None,
+            Payload::Slice(slice) => slice,
+            Payload::Joined(joined) => joined.into(),
+        };
+        Some(Frame { data, canonical, unterminated, named_error })
     }
 
     /// The chunk is read: lets go of it, also where a pending payload is but a small part of it.

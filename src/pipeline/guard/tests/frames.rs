@@ -5,12 +5,8 @@ use crate::wire::sse;
 const RAW: &str = r#"{"type":"RAW","event":1}"#;
 
 #[test]
-fn a_sentinel_and_an_empty_payload_are_nothing() {
-    mends(
-        &["[DONE]", "", " ", "null", r#"{"x":1}"#],
-        &[],
-        &["done_sentinel", "empty_frame", "empty_frame", "not_an_object", "missing_type"],
-    );
+fn a_sentinel_and_what_is_no_event_are_nothing() {
+    mends(&["[DONE]", "null", r#"{"x":1}"#], &[], &["done_sentinel", "not_an_object", "missing_type"]);
     let late = repaired(&[STARTED, FINISHED, "[DONE]"]);
     assert_eq!(late.texts, [STARTED, FINISHED]);
 }
@@ -29,6 +25,17 @@ fn unknown_types_pass_verbatim_in_every_mode() {
             (outcome.texts, outcome.violations.len(), outcome.refused),
             (list.iter().map(|t| (*t).to_owned()).collect(), 0, None)
         );
+    }
+}
+
+#[test]
+fn events_of_later_versions_pass_in_protobuf_too() {
+    let frame = Bytes::from_static(b"\0\0\0\x03\x82\x02\0");
+    let later = || Event::unread(EventKind::Other, Some((Encoding::Protobuf, frame.clone())));
+    for mode in [Mode::Observe, Mode::Repair, Mode::Refuse] {
+        let outcome = run(mode, [event(STARTED), later(), event(FINISHED)]);
+        assert_eq!(outcome.texts, [STARTED, "", FINISHED]);
+        assert_eq!((outcome.violations, outcome.repaired, outcome.refused), (vec![], vec![], None));
     }
 }
 
