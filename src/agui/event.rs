@@ -99,6 +99,18 @@ impl Event {
         self.frame.as_ref().filter(|(of, _)| *of == encoding).map(|(_, frame)| frame)
     }
 
+    /// Whether its text is UTF-8.
+    pub fn is_utf8(&self) -> bool {
+        // What is plain was looked at when it was read.
+        self.plain.is_some() || json::is_utf8(&self.text)
+    }
+
+    /// This event with U+FFFD for what is no UTF-8, as readers have it who take what comes.
+    pub fn in_utf8(&self) -> Self {
+        let text = String::from_utf8_lossy(&self.text).into_owned();
+        Self { named_error: self.named_error, ..Self::made(text) }
+    }
+
     /// Its length in bytes, as it came or as it will be written: its payload, or its whole frame if it is binary.
     pub fn size(&self) -> usize {
         self.frame(Encoding::Protobuf).unwrap_or(&self.text).len()
@@ -231,6 +243,29 @@ mod tests {
             assert_eq!(strip(before).as_deref(), Some(after), "{before}");
         }
         assert_eq!(strip(r#"{"type":"RAW","event":{"rawEvent":1}}"#), None);
+    }
+
+    #[test]
+    fn what_is_no_utf8_is_known_and_read_as_a_lenient_reader_does() {
+        let plain = |delta: &[u8]| {
+            Event::made(
+                [&b"{\"type\":\"TEXT_MESSAGE_CONTENT\",\"messageId\":\"m\",\"delta\":\""[..], delta, b"\"}"].concat(),
+            )
+        };
+        assert!(plain("é🌍".as_bytes()).is_utf8() && event(r#"{"type":"RAW","event":"é"}"#).is_utf8());
+        for (broken, read) in [
+            (&b"caf\xe9"[..], "caf\u{fffd}"),
+            (b"\xf0\x9f\x8c x", "\u{fffd} x"),
+            (b"\xed\xa0\x80", "\u{fffd}\u{fffd}\u{fffd}"),
+            (b"\xc0\x80", "\u{fffd}\u{fffd}"),
+        ] {
+            let event = plain(broken).named_error();
+            assert!(!event.is_utf8(), "{broken:x?}");
+            let event = event.in_utf8();
+            assert!(event.is_utf8() && event.is_named_error());
+            assert_eq!(event.string("delta").unwrap(), read);
+        }
+        assert_eq!(Event::made(&b"{\"\xff\":1,\"type\":\"RAW\"}"[..]).in_utf8().kind(), EventKind::Raw);
     }
 
     #[test]

@@ -206,6 +206,12 @@ pub fn is_bare(inner: &[u8]) -> bool {
     inner.iter().fold(true, |all, byte| all & bare(byte))
 }
 
+/// Whether a text is UTF-8, as JSON has to be.
+#[inline]
+pub fn is_utf8(text: &[u8]) -> bool {
+    text.is_ascii() || std::str::from_utf8(text).is_ok()
+}
+
 fn unescape(inner: &[u8]) -> Option<String> {
     let mut quoted = Vec::with_capacity(inner.len() + 2);
     quoted.push(b'"');

@@ -3,7 +3,10 @@
 
 use std::ops::Range;
 
-use super::{EventKind, json::is_bare};
+use super::{
+    EventKind,
+    json::{is_bare, is_utf8},
+};
 
 /// A delta of text, reasoning or a tool call that has a type, an identifier and a delta, each once, in this order, and
 /// nothing else, spelled without an escape.
@@ -58,7 +61,7 @@ const DELTA: &[u8] = b"\",\"delta\":\"";
 
 /// Whether what stands between two quotes needs no reading, and is UTF-8.
 fn is_plain(inner: &[u8]) -> bool {
-    is_bare(inner) && (inner.is_ascii() || std::str::from_utf8(inner).is_ok())
+    is_bare(inner) && is_utf8(inner)
 }
 
 #[cfg(test)]

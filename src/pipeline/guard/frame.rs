@@ -21,16 +21,23 @@ const PIECES_MAX: usize = 1024;
 /// is known only where they look odd. `foreign`: the failures of other protocols are told apart.
 pub fn breach(event: &Event, closely: bool, foreign: bool) -> Option<Rule> {
     let text: &[u8] = event.text();
+    let is_utf8 = event.is_utf8();
     if event.kind() != EventKind::Other {
+        if !is_utf8 {
+            return Some(Rule::InvalidEncoding);
+        }
         return (is_suspicious(text, closely) && !is_json(text)).then(|| of_broken(text));
     }
     if event.frame(Encoding::Protobuf).is_some() {
         // An event of a later version, which nobody can read here.
         return None;
     }
-    let is_json = is_json(text);
+    let is_json = is_utf8 && is_json(text);
     if foreign && (event.is_named_error() || (is_json && foreign_message(text).is_some())) {
         return Some(Rule::ForeignError);
+    }
+    if !is_utf8 {
+        return Some(Rule::InvalidEncoding);
     }
     if !is_json {
         return Some(of_broken(text));
@@ -46,7 +53,7 @@ fn is_suspicious(text: &[u8], closely: bool) -> bool {
     closely || NAN.is_in(text) || INFINITY.is_in(text)
 }
 
-/// Whether a text is one JSON value; depth costs no stack.
+/// Whether a text in UTF-8 is one JSON value; depth costs no stack.
 fn is_json(text: &[u8]) -> bool {
     serde_json::from_slice::<IgnoredAny>(text).is_ok()
 }

@@ -149,6 +149,7 @@ impl Guard {
             Rule::DoneSentinel | Rule::MissingType => Fix::Drop,
             Rule::NotAnObject if !event.text().trim_ascii_start().starts_with(b"[") => Fix::Drop,
             Rule::NotAnObject => Fix::Beyond,
+            Rule::InvalidEncoding => Fix::Instead(event.in_utf8()),
             Rule::GluedFrames => apart(event),
             Rule::MalformedJson => {
                 frame::without_non_numbers(event.text()).map_or(Fix::Beyond, |text| Fix::Instead(Event::made(text)))

@@ -3,7 +3,7 @@
 
 use crate::agui::{
     Event, EventKind,
-    json::{Members, is_bare},
+    json::{Members, is_bare, is_utf8},
 };
 
 /// What the event before said up to its delta, if that came last in it.
@@ -34,13 +34,14 @@ impl Repeat {
         }
     }
 
-    /// Whether this event only goes on with the one before. Deltas with escapes are looked at more closely.
+    /// Whether this event only goes on with the one before. Deltas with escapes are looked at more closely, and so are
+    /// those that are no text.
     pub fn is_all_of(&self, event: &Event) -> bool {
         if self.head.is_empty() {
             return false;
         }
         let delta = event.text().strip_prefix(&*self.head).and_then(|rest| rest.strip_suffix(b"\"}"));
-        delta.is_some_and(is_bare)
+        delta.is_some_and(|delta| event.plain().is_some() || (is_bare(delta) && is_utf8(delta)))
     }
 }
 
@@ -73,6 +74,20 @@ mod tests {
         }
         repeat.forget();
         assert!(!repeat.is_all_of(&event(FIRST)));
+    }
+
+    #[test]
+    fn a_delta_that_is_no_text_is_looked_at() {
+        for spaced in [FIRST.to_owned(), FIRST.replace(',', ", ")] {
+            let mut repeat = Repeat::default();
+            repeat.remember(&event(&spaced));
+            let head = spaced.trim_end_matches("a\"}").as_bytes();
+            let delta = |bytes: &[u8]| Event::made([head, bytes, b"\"}"].concat());
+            assert!(repeat.is_all_of(&delta("é🌍".as_bytes())));
+            for broken in [&b"caf\xe9"[..], b"\xf0\x9f\x8c", b"\x8d", b"\xed\xa0\x80", b"\xc0\x80"] {
+                assert!(!repeat.is_all_of(&delta(broken)), "{broken:x?}");
+            }
+        }
     }
 
     #[test]

@@ -42,6 +42,8 @@ macro_rules! rules {
 }
 
 rules! {
+    /// A payload is UTF-8.
+    InvalidEncoding = "invalid_encoding", Malformed;
     /// A payload is JSON.
     MalformedJson = "malformed_json", Malformed;
     /// A payload is one event, not several.

@@ -6,6 +6,8 @@
 //! until it cannot, or until the item ends. An item never waits for another. What came whole is judged whole, each string
 //! by itself; so a match does not span two strings, nor a string and the brackets around it.
 //!
+//! What is no UTF-8 is read as U+FFFD and leaves as what was read: else a client could read what was not judged.
+//!
 //! An event from which something was held back or replaced loses its `rawEvent`, which has a piece of it that nobody can
 //! judge. `RAW` events with such pieces are not joined: leave them out by `select` where an agent sends them.
 
@@ -287,9 +289,8 @@ impl Redact {
 
 impl Stage for Redact {
     fn event(&mut self, event: Event, at: Instant, out: &mut Out<'_>) {
-        let kind = event.kind();
         if let Some(plain) = event.plain()
-            && kind != EventKind::ToolCallArgs
+            && event.kind() != EventKind::ToolCallArgs
             && self.items.is_empty()
             && self.chunks.is_idle()
             && !self.rules.looks
@@ -297,6 +298,13 @@ impl Stage for Redact {
         {
             return out.send(event, at);
         }
+        let event = if event.is_utf8() {
+            event
+        } else {
+            out.dropped("redact", "invalid_encoding", event.kind());
+            event.in_utf8()
+        };
+        let kind = event.kind();
         if !is_chunk(kind) {
             self.before(&event, at, out);
         }

@@ -99,9 +99,12 @@ pub struct Seen<'a> {
 }
 
 impl<'a> Seen<'a> {
-    /// Reads an event; an error if it is no whole JSON object, or if a member that is judged is there more than once: of
-    /// those, one reader takes the first and another the last.
+    /// Reads an event; an error if it is no whole JSON object in UTF-8, or if a member that is judged is there more than
+    /// once: of those, one reader takes the first and another the last.
     pub fn of(event: &'a Event) -> Result<Self, Unread> {
+        if !event.is_utf8() {
+            return Err(Unread("unreadable"));
+        }
         let once = judged(event.kind());
         let mut seen = Self { values: [None; NAMES.len()] };
         let mut members = Members::of(event.text());
@@ -187,6 +190,16 @@ mod tests {
             r#"{"type":"TOOL_CALL_END","\ud83d":1}"#,
         ] {
             assert_eq!(read(odd), Err(Unread("unreadable")), "{odd}");
+        }
+        for no_utf8 in [
+            &b"{\"type\":\"TEXT_MESSAGE_CONTENT\",\"messageId\":\"m\",\"delta\":\"caf\xe9\"}"[..],
+            b"{\"type\":\"TOOL_CALL_ARGS\",\"toolCallId\":\"c\",\"delta\":\"\xff\"}",
+            b"{\"type\":\"TOOL_CALL_START\",\"toolCallId\":\"c\",\"toolCallName\":\"rm\xff\"}",
+            b"{\"type\":\"CUSTOM\",\"name\":\"n\",\"value\":{\"\xff\":1}}",
+            b"{\"type\":\"VENDOR\",\"x\":\"\xff\"}",
+        ] {
+            let event = Event::made(no_utf8);
+            assert_eq!(Seen::of(&event).err(), Some(Unread("unreadable")), "{}", no_utf8.escape_ascii());
         }
     }
 }

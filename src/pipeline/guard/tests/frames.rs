@@ -62,6 +62,49 @@ fn what_is_no_number_becomes_null_and_the_rest_stays_as_it_is() {
 }
 
 #[test]
+fn what_is_no_utf8_is_what_its_readers_make_of_it() {
+    for payload in [
+        &b"{\"type\":\"RAW\",\"event\":\"caf\xe9\"}"[..],
+        b"{\"type\":\"RAW\",\"event\":{\"\xe9\":1.0}, \"x\":1}",
+        b"{\"type\":\"RAW\",\"event\":\"\xf0\x9f\x8c\\n\xed\xa0\x80\"}",
+        b"{\"x\":\"\xff\",\"type\":\"RAW\",\"event\":1}",
+        b"{\"type\":\"VENDOR\",\"x\":\"\xff\"}",
+        b"{\"type\":\"VENDOR\xff\"}",
+    ] {
+        let whole = [event(STARTED), Event::made(payload), event(FINISHED)];
+        let outcome = run(Mode::Repair, whole.clone());
+        assert_eq!((&*outcome.texts[1], outcome.texts.len()), (&*String::from_utf8_lossy(payload), 3));
+        assert_eq!(outcome.repaired, ["invalid_encoding"]);
+        let refused = run(Mode::Refuse, whole.clone());
+        assert_eq!((refused.texts.len(), refused.refused.unwrap().fault), (1, Fault::Malformed));
+        let mut pipeline = Recipe { guard: Mode::Observe, ..Recipe::default() }.build(&Peers::default());
+        let mut sink = Sink::default();
+        whole.into_iter().for_each(|event| pipeline.event(event, Instant::now(), &mut sink));
+        assert_eq!((&sink.events[1].text()[..], sink.violations), (payload, vec!["invalid_encoding"]), "as it came");
+    }
+    let twice = Event::made(&b"{\"type\":\"RAW\",\"event\":[\"\xff\",NaN]}"[..]);
+    let outcome = run(Mode::Repair, [event(STARTED), twice, event(FINISHED)]);
+    assert_eq!(outcome.texts[1], "{\"type\":\"RAW\",\"event\":[\"\u{fffd}\",null]}");
+    let garbage = run(Mode::Repair, [event(STARTED), Event::made(&b"\xff\xfe"[..])]);
+    assert_eq!(garbage.refused.unwrap().rule, "malformed_json");
+}
+
+#[test]
+fn a_delta_that_is_no_utf8_is_seen_among_others() {
+    let content = |delta: &[u8]| {
+        let head = &b"{\"type\":\"TEXT_MESSAGE_CONTENT\",\"messageId\":\"m1\",\"delta\":\""[..];
+        Event::made([head, delta, b"\"}"].concat())
+    };
+    let list =
+        || [event(STARTED), event(START), content(b"a"), content(b"b\xe9"), content(b"c"), event(END), event(FINISHED)];
+    let outcome = run(Mode::Repair, list());
+    assert_eq!(outcome.texts[3], CONTENT.replace("\"x\"", "\"b\u{fffd}\""));
+    assert_eq!((outcome.texts.len(), outcome.repaired), (7, vec!["invalid_encoding"]));
+    assert_eq!(run(Mode::Refuse, list()).texts.len(), 3);
+    assert_eq!(run(Mode::Observe, list()).violations, ["invalid_encoding"]);
+}
+
+#[test]
 fn what_nobody_can_read_ends_the_run() {
     for broken in ["oops", r#"{"type":"RAW","event":{"a":"#, "[{}]", r#"{"type":"TEXT_MESSAGE_START","messageId":5}"#] {
         let outcome = repaired(&within(&[RAW, broken, RAW]));

@@ -114,3 +114,26 @@ fn depth_costs_no_stack() {
         assert!(out[0].contains("\"[redacted]\""));
     }
 }
+
+#[test]
+fn what_is_no_utf8_leaves_as_what_was_judged() {
+    let content = |delta: &[u8]| {
+        let head = &b"{\"type\":\"TEXT_MESSAGE_CONTENT\",\"messageId\":\"m\",\"delta\":\""[..];
+        Event::made([head, delta, b"\"}"].concat())
+    };
+    let (mut pipeline, mut sink, at) = (stage(&[("a.b", "#")]), Sink::default(), Instant::now());
+    for event in [
+        content(b"a\xe2\x82b c\xff"),
+        Event::made(&b"{\"type\":\"RAW\",\"event\":\"a\xf0\x9f\x8cb\xff\"}"[..]),
+        Event::made(&b"{\"type\":\"VENDOR\",\"x\":\"\xff\"}"[..]),
+    ] {
+        pipeline.event(event, at, &mut sink);
+    }
+    pipeline.end(End::Closed, at, &mut sink);
+    let all = texts(&sink);
+    assert_eq!(reduced(&all).into_values().collect::<Vec<_>>(), ["# c\u{fffd}"]);
+    assert!(all.contains(&"{\"type\":\"RAW\",\"event\":\"#\u{fffd}\"}".to_owned()), "{all:?}");
+    assert!(all.contains(&"{\"type\":\"VENDOR\",\"x\":\"\u{fffd}\"}".to_owned()));
+    let named = sink.dropped.iter().filter(|dropped| dropped.reason == "invalid_encoding").count();
+    assert_eq!(named, 3);
+}
