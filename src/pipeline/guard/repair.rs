@@ -157,7 +157,9 @@ impl Guard {
             Rule::ForeignError => Fix::Instead(foreign_error(event)),
             Rule::MissingMember => self.fill(event, seen, breach.member),
             Rule::NullMember | Rule::WrongType => mend_members(event),
-            Rule::RunNotStarted | Rule::RunAlreadyStarted | Rule::AfterFinish | Rule::AfterError => Fix::Drop,
+            // A start is not made up, and the answer is not lost in silence for want of one.
+            Rule::RunNotStarted => aside(seen.kind),
+            Rule::RunAlreadyStarted | Rule::AfterFinish | Rule::AfterError => Fix::Drop,
             Rule::RunIdChanged => as_it_began(event, "runId", self.state.run_id()),
             Rule::ThreadIdChanged => as_it_began(event, "threadId", self.state.thread_id()),
             Rule::MessageAlreadyOpen | Rule::ToolCallAlreadyOpen | Rule::ReasoningMessageAlreadyOpen => {
@@ -339,7 +341,7 @@ fn closing(open: &Opened) -> (Rule, Event) {
     (rule, Event::made(text))
 }
 
-/// What stands beside the answer is left out when it cannot be read; without what makes the answer, nothing helps.
+/// What stands beside the answer is left out when it cannot be read, or comes before its run; without what makes the answer, nothing helps.
 fn aside(kind: EventKind) -> Fix {
     use EventKind as Kind;
     match kind {

@@ -65,10 +65,33 @@ fn late_doubled_and_stray_events_are_left_out() {
     );
     mends(&[CONTENT, END, ARGS], &[], &["message_not_open", "message_not_open", "tool_call_not_open"]);
     mends(&[r#"{"type":"SUBAGENT_FINISHED","subagentRunId":"s"}"#], &[], &["subagent_not_started"]);
-    let ends = repaired(&[START, STARTED, STARTED, FINISHED, FINISHED, CONTENT, FAILED, FAILED, FINISHED]);
+    let ends = repaired(&[STARTED, FINISHED, FINISHED, CONTENT, FAILED, FAILED, FINISHED]);
     assert_eq!(ends.texts, [STARTED, FINISHED, FAILED]);
     let error = repaired(&[STARTED, FAILED, FINISHED, r#"{"type":"VENDOR"}"#]);
     assert_eq!(error.texts, [STARTED, FAILED, r#"{"type":"VENDOR"}"#], "what is not known is not late");
+}
+
+#[test]
+fn an_answer_before_its_run_ends_it_at_once() {
+    let snapshot = r#"{"type":"STATE_SNAPSHOT","snapshot":{}}"#;
+    for first in
+        [START, CONTENT, CALL, FINISHED, snapshot, r#"{"type":"TEXT_MESSAGE_CHUNK","messageId":"m1","delta":"x"}"#]
+    {
+        let outcome = repaired(&[r#"{"type":"VENDOR"}"#, first, STARTED, FINISHED]);
+        assert_eq!(outcome.texts, [r#"{"type":"VENDOR"}"#], "nothing follows");
+        let refused = outcome.refused.unwrap();
+        assert_eq!((refused.rule, refused.fault), ("run_not_started", Fault::Violation), "{first}");
+    }
+}
+
+#[test]
+fn what_stands_beside_the_answer_may_come_before_its_run() {
+    let (custom, step) = (r#"{"type":"CUSTOM","name":"n","value":1}"#, r#"{"type":"STEP_STARTED","stepName":"a"}"#);
+    let outcome = repaired(&[custom, step, STARTED, START, END, FINISHED]);
+    assert_eq!(outcome.texts, [STARTED, START, END, FINISHED]);
+    assert_eq!((outcome.repaired, outcome.refused), (vec!["run_not_started"; 2], None));
+    let alone = repaired(&[custom, FINISHED]);
+    assert_eq!((alone.texts.len(), alone.refused.unwrap().rule), (0, "run_not_started"));
 }
 
 #[test]
