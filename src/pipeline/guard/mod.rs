@@ -4,8 +4,10 @@
 //! could tell: whether a patch applies, whether arguments are JSON.
 
 mod frame;
+mod last;
 mod members;
 mod memory;
+mod nested;
 mod refuse;
 mod repair;
 mod repeat;
@@ -17,13 +19,15 @@ mod tests;
 
 use std::time::Instant;
 
+use last::Last;
 use memory::Memory;
+use nested::Nested;
 use repeat::Repeat;
 pub use rule::{Rule, Weight};
 use state::{Breach, State};
 
 use self::{members::Seen, shape::Fit};
-use super::{Out, Stage};
+use super::{End, Out, Stage};
 use crate::agui::{Encoding, Event, EventKind};
 
 /// What the guard does about a breach.
@@ -47,6 +51,8 @@ pub struct Guard {
     state: State,
     memory: Memory,
     repeat: Repeat,
+    nested: Nested,
+    last: Last,
     /// The run was ended here; nothing more goes out.
     is_over: bool,
 }
@@ -54,7 +60,15 @@ pub struct Guard {
 impl Guard {
     /// A guard at the beginning of a stream.
     pub fn new(mode: Mode) -> Self {
-        Self { mode, state: State::default(), memory: Memory::default(), repeat: Repeat::default(), is_over: false }
+        Self {
+            mode,
+            state: State::default(),
+            memory: Memory::default(),
+            repeat: Repeat::default(),
+            nested: Nested::default(),
+            last: Last::default(),
+            is_over: false,
+        }
     }
 
     /// The first rule that an event breaks, with what was seen of it.
@@ -116,7 +130,7 @@ impl Stage for Guard {
             }
             return;
         }
-        if self.repeat.is_all_of(&event) {
+        if self.last.is_none() && self.repeat.is_all_of(&event) {
             return out.send(event, at);
         }
         self.repeat.forget();
@@ -128,7 +142,15 @@ impl Stage for Guard {
         }
     }
 
+    fn end(&mut self, _how: End, at: Instant, out: &mut Out<'_>) {
+        self.let_last_go(at, out);
+    }
+
     fn held(&self) -> usize {
-        self.state.held() + self.memory.held()
+        self.state.held() + self.memory.held() + self.nested.held() + self.last.held()
+    }
+
+    fn holds_an_end(&self) -> bool {
+        !self.is_over && !self.last.is_none()
     }
 }

@@ -5,9 +5,10 @@
 use std::time::Instant;
 
 use super::{
-    Guard, Rule, frame,
+    Guard, Last, Nested, Rule, frame,
     members::{self, Seen},
     memory::Unnamed,
+    nested::Ends,
     refuse, shape,
     shape::{Fit, Need, Shape},
     state::{Breach, KNOWN_MAX, Opened, State, id_of},
@@ -50,12 +51,41 @@ enum Fix {
 impl Guard {
     /// Sends on what mends this event.
     pub(super) fn repair(&mut self, event: Event, at: Instant, out: &mut Out<'_>) {
+        if Last::is_followed_by(event.kind())
+            && let Some((rule, last)) = self.last.take()
+        {
+            // Another run begins where this one ended; all else is within it.
+            match last.kind() == EventKind::RunFinished && event.kind() == EventKind::RunStarted {
+                true => self.ends_with(last, at, out),
+                false => out.repaired(rule.as_str()),
+            }
+        }
+        self.mend(event, at, out);
+    }
+
+    /// The stream is over, so that what is held is the end of the run.
+    pub(super) fn let_last_go(&mut self, at: Instant, out: &mut Out<'_>) {
+        if let Some((_, last)) = self.last.take().filter(|_| !self.is_over) {
+            self.ends_with(last, at, out);
+        }
+    }
+
+    /// Nothing of the run followed this event.
+    fn ends_with(&mut self, last: Event, at: Instant, out: &mut Out<'_>) {
+        self.nested = Nested::default();
+        self.mend(last, at, out);
+    }
+
+    fn mend(&mut self, event: Event, at: Instant, out: &mut Out<'_>) {
         let mut waiting = vec![(event, 0u8)];
         let mut steps = 0;
         while let Some((event, mended)) = waiting.pop() {
             steps += 1;
             if self.memory.is_muted() && event.kind() != EventKind::RunStarted {
                 out.repaired(Rule::AfterError.as_str());
+                continue;
+            }
+            if !self.nested.is_empty() && self.is_of_another_run(&event, out) {
                 continue;
             }
             let (seen, breach) = self.judge(&event);
@@ -76,6 +106,9 @@ impl Guard {
                 None => match self.better(&event, &seen).filter(|_| mended < MENDED_MAX) {
                     Some(better) => better,
                     None => {
+                        if event.kind() == EventKind::RunStarted || event.kind().is_terminal() {
+                            self.nested = Nested::default();
+                        }
                         self.state.apply(&seen);
                         self.memory.sent(&seen, event.is_own());
                         self.repeat.remember(&event);
@@ -103,6 +136,23 @@ impl Guard {
                 }
             }
         }
+    }
+
+    /// Whether an event ends a run within the run, whose start was left out. If nobody can tell, it is held.
+    fn is_of_another_run(&mut self, event: &Event, out: &mut Out<'_>) -> bool {
+        const RULE: Rule = Rule::RunAlreadyStarted;
+        let id = || event.string("runId");
+        let ends = match event.kind() {
+            EventKind::RunFinished => self.nested.ends(id().as_deref(), self.state.run_id()),
+            EventKind::RunError if id().is_some_and(|id| self.nested.fails(&id, self.state.run_id())) => Ends::Nested,
+            _ => Ends::Run,
+        };
+        match ends {
+            Ends::Run => return false,
+            Ends::Nested => out.repaired(RULE.as_str()),
+            Ends::Either => self.last.hold(RULE, event.clone()),
+        }
+        true
     }
 
     /// What is done to an event that breaks no rule that a client insists on.
@@ -159,7 +209,11 @@ impl Guard {
             Rule::NullMember | Rule::WrongType => mend_members(event),
             // A start is not made up, and the answer is not lost in silence for want of one.
             Rule::RunNotStarted => aside(seen.kind),
-            Rule::RunAlreadyStarted | Rule::AfterFinish | Rule::AfterError => Fix::Drop,
+            Rule::RunAlreadyStarted => {
+                self.nested.starts(seen.text("runId").as_deref());
+                Fix::Drop
+            }
+            Rule::AfterFinish | Rule::AfterError => Fix::Drop,
             Rule::RunIdChanged => as_it_began(event, "runId", self.state.run_id()),
             Rule::ThreadIdChanged => as_it_began(event, "threadId", self.state.thread_id()),
             Rule::MessageAlreadyOpen | Rule::ToolCallAlreadyOpen | Rule::ReasoningMessageAlreadyOpen => {

@@ -98,12 +98,69 @@ fn what_stands_beside_the_answer_may_come_before_its_run() {
 fn a_run_has_one_honest_end() {
     let other = r#"{"type":"RUN_STARTED","threadId":"t","runId":"other"}"#;
     let end = r#"{"type":"RUN_FINISHED","runId":"other","threadId":"u","result":1.0}"#;
-    let outcome = repaired(&[STARTED, other, end, FINISHED]);
+    let outcome = repaired(&[STARTED, end]);
     assert_eq!(outcome.texts, [STARTED, r#"{"type":"RUN_FINISHED","runId":"r","threadId":"t","result":1.0}"#]);
+    assert_eq!(repaired(&[STARTED, other, end, FINISHED]).texts, [STARTED, FINISHED]);
     let bare = repaired(&[STARTED, r#"{"type":"RUN_FINISHED"}"#]);
     assert_eq!(bare.texts[1], r#"{"type":"RUN_FINISHED","threadId":"t","runId":"r"}"#);
     let silent = repaired(&[STARTED, r#"{"type":"RUN_ERROR"}"#]);
     assert!(silent.texts[1].contains("message"));
+}
+
+const CHILD: &str = r#"{"type":"RUN_STARTED","threadId":"t","runId":"child"}"#;
+const CHILD_DONE: &str = r#"{"type":"RUN_FINISHED","threadId":"t","runId":"child"}"#;
+const CHILD_FAILED: &str = r#"{"type":"RUN_ERROR","message":"m","runId":"child"}"#;
+
+#[test]
+fn a_run_within_a_run_ends_by_itself() {
+    let twice = ["run_already_started"; 2];
+    mends(&[CHILD, START, CONTENT, END, CHILD_DONE, CALL, CALLED], &[START, CONTENT, END, CALL, CALLED], &twice);
+    mends(&[START, CHILD, CONTENT, CHILD_DONE, CONTENT, END], &[START, CONTENT, CONTENT, END], &twice);
+    mends(&[CHILD, START, CHILD_FAILED, CONTENT, END], &[START, CONTENT, END], &twice);
+    mends(&[CHILD, CHILD_DONE, CHILD, CHILD_DONE, START, END], &[START, END], &["run_already_started"; 4]);
+    let (grandchild, done) = (CHILD.replace("child", "grandchild"), CHILD_DONE.replace("child", "grandchild"));
+    mends(&[CHILD, &grandchild, &done, START, CHILD_DONE, END], &[START, END], &["run_already_started"; 4]);
+    mends(&[CHILD, &grandchild, CHILD_DONE, START, &done, END], &[START, END], &["run_already_started"; 4]);
+    let unnamed = r#"{"type":"RUN_FINISHED"}"#;
+    mends(&[CHILD, START, unnamed, END], &[START, END], &twice);
+    mends(&[CHILD, START, &done, END], &[START, END], &twice);
+    mends(&[CHILD, START, END], &[START, END], &["run_already_started"]);
+}
+
+#[test]
+fn a_run_that_only_its_child_finished_has_not_ended() {
+    let outcome = repaired(&[STARTED, CHILD, START, END, CHILD_DONE]);
+    assert_eq!(outcome.texts, [STARTED, START, END], "the gateway says that it was cut");
+    let failed = repaired(&[STARTED, CHILD, START, FAILED, CHILD_DONE]);
+    assert_eq!(failed.texts, [STARTED, START, FAILED], "an error that names no run is the run's");
+    let next = repaired(&[STARTED, CHILD, FINISHED, CHILD_DONE, CHILD, CHILD_DONE]);
+    assert_eq!(next.texts, [STARTED, FINISHED, CHILD, CHILD_DONE], "what comes after the run is its own");
+}
+
+#[test]
+fn a_run_that_began_twice_ends_once_and_last() {
+    let twice = |list: &[&str]| repaired(&[&[STARTED, STARTED, START, END], list].concat());
+    for (list, rest) in [
+        (&[FINISHED][..], &[FINISHED][..]),
+        (&[FINISHED, FINISHED], &[FINISHED]),
+        (&[FINISHED, "[DONE]"], &[FINISHED]),
+        (&[FINISHED, CALL, CALLED, FINISHED], &[CALL, CALLED, FINISHED]),
+        (&[FINISHED, FAILED], &[FAILED]),
+        (&[FINISHED, CHILD, CHILD_DONE], &[FINISHED, CHILD, CHILD_DONE]),
+        (&[STARTED, FINISHED, CHILD, CHILD_DONE], &[FINISHED, CHILD, CHILD_DONE]),
+    ] {
+        let expected = [&[STARTED, START, END], rest].concat();
+        assert_eq!(twice(list).texts, expected, "{list:#?}");
+    }
+    let mut pipeline = Recipe { guard: Mode::Repair, ..Recipe::default() }.build(&Peers::default());
+    let (mut sink, at) = (Sink::default(), Instant::now());
+    for (text, holds) in [(STARTED, false), (STARTED, false), (FINISHED, true)] {
+        pipeline.event(event(text), at, &mut sink);
+        assert_eq!(pipeline.holds_an_end(), holds);
+    }
+    assert!(pipeline.held() >= FINISHED.len());
+    pipeline.end(crate::pipeline::End::Stopped, at, &mut sink);
+    assert!(!pipeline.holds_an_end() && sink.events.len() == 2);
 }
 
 #[test]
