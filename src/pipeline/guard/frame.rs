@@ -33,7 +33,7 @@ pub fn breach(event: &Event, closely: bool, foreign: bool) -> Option<Rule> {
         return None;
     }
     let is_json = is_utf8 && is_json(text);
-    if foreign && (event.is_named_error() || (is_json && foreign_message(text).is_some())) {
+    if foreign && (event.is_named_error() || (is_json && self::foreign(text).is_some())) {
         return Some(Rule::ForeignError);
     }
     if !is_utf8 {
@@ -116,26 +116,72 @@ pub fn without_non_numbers(text: &[u8]) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// What a failure in another protocol's frame says: `{"type":"error",…}`, or an object without a type that has an
-/// `error`, a `detail` or a `message`.
-pub fn foreign_message(text: &[u8]) -> Option<String> {
-    let mut found: [Option<String>; 4] = Default::default();
+/// How sure it is that a payload is a failure in another protocol's words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Foreign {
+    /// It says so.
+    Surely,
+    /// It may be anything that a person would read, unless the stream is over after it.
+    IfLast,
+}
+
+/// Whether a payload is another protocol's failure: an object of type `error`, in whatever case, or one without a type
+/// that is called so or has an `error`; and one with a `detail` or a `message` alone, if nothing comes after it.
+pub fn foreign(text: &[u8]) -> Option<Foreign> {
+    let (mut typed, mut fails, mut tells) = (None, false, false);
+    let is_error = |value| json::string(value).is_some_and(|name| name.eq_ignore_ascii_case("error"));
     for member in Members::of(text) {
-        let name = member.name()?;
-        let at = match &*name {
-            "type" if json::string(member.value).as_deref() == Some("error") => continue,
-            "type" => return None,
-            "error" => 0,
-            "errorText" => 1,
-            "message" => 2,
-            "detail" => 3,
-            _ => continue,
-        };
-        if let Some(slot) = found.get_mut(at) {
-            *slot = message_in(member.value, at == 0 || at == 3);
+        let value = member.value;
+        match &*member.name()? {
+            "type" if !member.is_null() => typed = Some(is_error(value)),
+            "event" => fails |= is_error(value),
+            "error" | "errorText" => fails |= !matches!(value, b"null" | b"false" | b"0" | b"\"\""),
+            "message" => tells |= message_in(value, false).is_some(),
+            "detail" => tells |= message_in(value, true).is_some(),
+            _ => {}
+        }
+    }
+    match typed {
+        Some(false) => None,
+        Some(true) => Some(Foreign::Surely),
+        None if fails => Some(Foreign::Surely),
+        None => tells.then_some(Foreign::IfLast),
+    }
+}
+
+/// Where servers write what went wrong; the first that has words is heard.
+const WORDS: [&str; 8] = ["error", "errorText", "message", "detail", "content", "text", "data", "reason"];
+
+/// What a failure says went wrong, or all of it if that is not told from the rest; `None` if it says no more than that
+/// it is one.
+pub fn words(text: &[u8]) -> Option<String> {
+    let text = text.trim_ascii();
+    let spelled = || match text.starts_with(b"{") {
+        true => {
+            let says_more = Members::of(text).any(|member| !member.is("type") && !member.is("event"));
+            says_more.then(|| String::from_utf8_lossy(text).into_owned())
+        }
+        false => Some(said(text)),
+    };
+    words_beside(text).or_else(spelled)
+}
+
+/// What the members of an object say went wrong.
+pub fn words_beside(text: &[u8]) -> Option<String> {
+    let mut found: [Option<String>; WORDS.len()] = Default::default();
+    for member in Members::of(text) {
+        let at = WORDS.iter().position(|word| member.is(word));
+        if let Some(slot) = at.and_then(|at| found.get_mut(at)) {
+            *slot = message_in(member.value, true);
         }
     }
     found.into_iter().flatten().next()
+}
+
+/// A value as words: its text, its own message, or else how it is spelled.
+pub fn said(value: &[u8]) -> String {
+    let value = value.trim_ascii();
+    message_in(value, true).unwrap_or_else(|| String::from_utf8_lossy(value).into_owned())
 }
 
 /// The text of a message: a string, or what an object says as its own message.
@@ -144,7 +190,7 @@ fn message_in(value: &[u8], may_nest: bool) -> Option<String> {
         b'"' => json::string(value).map(std::borrow::Cow::into_owned).filter(|text| !text.is_empty()),
         b'{' if may_nest => {
             let inner = |name| Members::of(value).find(|m| m.is(name)).and_then(|m| message_in(m.value, false));
-            let found = ["message", "detail", "error", "type"].into_iter().find_map(inner);
+            let found = ["message", "detail", "error", "content", "text", "reason", "type"].into_iter().find_map(inner);
             Some(found.unwrap_or_else(|| String::from_utf8_lossy(value).into_owned()))
         }
         b'[' if may_nest => Some(String::from_utf8_lossy(value).into_owned()),
@@ -166,8 +212,15 @@ mod tests {
         for (text, rule) in [
             (r#"{"type":"RAW","event":1}"#, None),
             (r#"{"type":"heartbeat"}"#, None),
-            (r#"{"type":"error"}"#, None),
-            (r#"{"type":"Error","message":"x"}"#, None),
+            (r#"{"type":"errors","message":"x"}"#, None),
+            (r#"{"type":"RUN_ERRORED","error":"x"}"#, None),
+            (r#"{"type":"error"}"#, Some("foreign_error")),
+            (r#"{"type":"ERROR","error":{"message":"x"}}"#, Some("foreign_error")),
+            (r#"{"type":null,"error":"x"}"#, Some("foreign_error")),
+            (r#"{"event":"error","message":"x"}"#, Some("foreign_error")),
+            (r#"{"event":"message","data":"x"}"#, Some("missing_type")),
+            (r#"{"detail":"x"}"#, Some("foreign_error")),
+            (r#"{"error":null}"#, Some("missing_type")),
             (" [DONE] ", Some("done_sentinel")),
             ("null", Some("not_an_object")),
             ("[{}]", Some("not_an_object")),
@@ -207,19 +260,47 @@ mod tests {
     }
 
     #[test]
-    fn the_message_of_a_foreign_failure_is_found() {
+    fn a_failure_is_told_from_what_may_be_one() {
+        for (text, expected) in [
+            (r#"{"type":"error"}"#, Some(Foreign::Surely)),
+            (r#"{"message":"x","type":"Error"}"#, Some(Foreign::Surely)),
+            (r#"{"error":{"code":1}}"#, Some(Foreign::Surely)),
+            (r#"{"error":true,"message":"x"}"#, Some(Foreign::Surely)),
+            (r#"{"error":false,"message":"x"}"#, Some(Foreign::IfLast)),
+            (r#"{"event":"ERROR"}"#, Some(Foreign::Surely)),
+            (r#"{"message":"x"}"#, Some(Foreign::IfLast)),
+            (r#"{"detail":[{"msg":"no"}]}"#, Some(Foreign::IfLast)),
+            (r#"{"message":{"content":"hi"}}"#, None),
+            (r#"{"type":"x","error":"quota"}"#, None),
+            (r#"{"type":"","message":"x"}"#, None),
+            ("{}", None),
+            ("quota", None),
+        ] {
+            assert_eq!(foreign(text.as_bytes()), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_a_failure_says_is_found() {
         for (text, message) in [
             (r#"{"error":"quota"}"#, Some("quota")),
             (r#"{"error":{"message":"quota","code":1}}"#, Some("quota")),
             (r#"{"type":"error","error":{"type":"overloaded"}}"#, Some("overloaded")),
+            (r#"{"type":"error","content":"boom"}"#, Some("boom")),
+            (r#"{"type":"error","data":{"message":"boom"}}"#, Some("boom")),
+            (r#"{"type":"error","data":"boom"}"#, Some("boom")),
+            (r#"{"type":"error","message":{"text":"boom"}}"#, Some("boom")),
             (r#"{"detail":[{"msg":"no"}]}"#, Some(r#"[{"msg":"no"}]"#)),
             (r#"{"error":{"code":1}}"#, Some(r#"{"code":1}"#)),
             (r#"{"message":"quota","detail":"x"}"#, Some("quota")),
-            (r#"{"error":null}"#, None),
-            (r#"{"message":{"content":"hi"}}"#, None),
-            (r#"{"type":"x","error":"quota"}"#, None),
+            (r#"{"type":"error","error":null,"reason":"quota"}"#, Some("quota")),
+            (r#"{"type":"error","code":500}"#, Some(r#"{"type":"error","code":500}"#)),
+            (r#" "quota" "#, Some("quota")),
+            ("quota ", Some("quota")),
+            (r#"{"type":"error"}"#, None),
+            (r#"{"event":"error","type":"error"}"#, None),
         ] {
-            assert_eq!(foreign_message(text.as_bytes()).as_deref(), message, "{text}");
+            assert_eq!(words(text.as_bytes()).as_deref(), message, "{text}");
         }
     }
 }

@@ -19,9 +19,9 @@ impl Last {
         self.0.as_ref().map_or(0, |(_, event)| event.size())
     }
 
-    /// Holds this event, for it breaks this rule if it is not the last.
-    pub fn hold(&mut self, rule: Rule, event: Event) {
-        self.0 = Some((rule, event));
+    /// Holds this event, for it breaks this rule if it is not the last. Gives back what was held before.
+    pub fn hold(&mut self, rule: Rule, event: Event) -> Option<(Rule, Event)> {
+        self.0.replace((rule, event))
     }
 
     /// Gives back what is held.

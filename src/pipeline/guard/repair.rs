@@ -5,7 +5,8 @@
 use std::time::Instant;
 
 use super::{
-    Guard, Last, Nested, Rule, frame,
+    Guard, Last, Nested, Rule,
+    frame::{self, Foreign},
     members::{self, Seen},
     memory::Unnamed,
     nested::Ends,
@@ -40,6 +41,8 @@ enum Fix {
     Drop,
     /// This stands in its place.
     Instead(Event),
+    /// This stands in its place if nothing of the run follows it.
+    IfLast(Event),
     /// These stand in its place.
     Apart(Vec<Event>),
     /// These come first, each for its rule.
@@ -56,7 +59,7 @@ impl Guard {
         {
             // Another run begins where this one ended; all else is within it.
             match last.kind() == EventKind::RunFinished && event.kind() == EventKind::RunStarted {
-                true => self.ends_with(last, at, out),
+                true => self.ends_with(rule, last, at, out),
                 false => out.repaired(rule.as_str()),
             }
         }
@@ -65,13 +68,16 @@ impl Guard {
 
     /// The stream is over, so that what is held is the end of the run.
     pub(super) fn let_last_go(&mut self, at: Instant, out: &mut Out<'_>) {
-        if let Some((_, last)) = self.last.take().filter(|_| !self.is_over) {
-            self.ends_with(last, at, out);
+        if let Some((rule, last)) = self.last.take().filter(|_| !self.is_over) {
+            self.ends_with(rule, last, at, out);
         }
     }
 
     /// Nothing of the run followed this event.
-    fn ends_with(&mut self, last: Event, at: Instant, out: &mut Out<'_>) {
+    fn ends_with(&mut self, rule: Rule, last: Event, at: Instant, out: &mut Out<'_>) {
+        if last.is_own() {
+            out.repaired(rule.as_str());
+        }
         self.nested = Nested::default();
         self.mend(last, at, out);
     }
@@ -123,6 +129,11 @@ impl Guard {
                     out.repaired(rule.as_str());
                     waiting.push((event, mended + 1));
                 }
+                Fix::IfLast(event) => {
+                    if let Some((rule, _)) = self.last.hold(rule, event) {
+                        out.repaired(rule.as_str());
+                    }
+                }
                 Fix::Apart(list) => {
                     out.repaired(rule.as_str());
                     waiting.extend(list.into_iter().rev().map(|event| (event, mended + 1)));
@@ -150,7 +161,7 @@ impl Guard {
         match ends {
             Ends::Run => return false,
             Ends::Nested => out.repaired(RULE.as_str()),
-            Ends::Either => self.last.hold(RULE, event.clone()),
+            Ends::Either => drop(self.last.hold(RULE, event.clone())),
         }
         true
     }
@@ -204,7 +215,12 @@ impl Guard {
             Rule::MalformedJson => {
                 frame::without_non_numbers(event.text()).map_or(Fix::Beyond, |text| Fix::Instead(Event::made(text)))
             }
-            Rule::ForeignError => Fix::Instead(foreign_error(event)),
+            // Nothing is added after the end of a run.
+            Rule::ForeignError if self.state.is_over() => Fix::Drop,
+            Rule::ForeignError => {
+                let sure = event.is_named_error() || frame::foreign(event.text()) != Some(Foreign::IfLast);
+                if sure { Fix::Instead(foreign_error(event)) } else { Fix::IfLast(foreign_error(event)) }
+            }
             Rule::MissingMember => self.fill(event, seen, breach.member),
             Rule::NullMember | Rule::WrongType => mend_members(event),
             // A start is not made up, and the answer is not lost in silence for want of one.
@@ -268,7 +284,9 @@ impl Guard {
             (Kind::ReasoningMessageStart, "role", _) => with("reasoning"),
             (Kind::RunFinished, "runId", _) => self.state.run_id().map_or(Fix::Beyond, with),
             (Kind::RunFinished, "threadId", _) => self.state.thread_id().map_or(Fix::Beyond, with),
-            (Kind::RunError, "message", _) => with(NO_MESSAGE),
+            (Kind::RunError | Kind::SubagentError, "message", _) => {
+                with(frame::words_beside(event.text()).as_deref().unwrap_or(NO_MESSAGE))
+            }
             _ => aside(seen.kind),
         }
     }
@@ -327,9 +345,8 @@ fn apart(event: &Event) -> Fix {
 }
 
 fn foreign_error(event: &Event) -> Event {
-    let message = frame::foreign_message(event.text());
-    let message = message.unwrap_or_else(|| String::from_utf8_lossy(event.text().trim_ascii()).into_owned());
-    Event::run_error(if message.is_empty() { NO_MESSAGE } else { &message }, "UPSTREAM_ERROR")
+    let message = frame::words(event.text()).filter(|message| !message.is_empty());
+    Event::run_error(message.as_deref().unwrap_or(NO_MESSAGE), "UPSTREAM_ERROR")
 }
 
 /// The end of a run says of whom it is as its beginning did.
@@ -440,6 +457,12 @@ fn mend_members(event: &Event) -> Fix {
         let wrong = |field: &&shape::Field| matches!(field.shape.fit(member.value, field.name), Fit::Wrong(_));
         match field.filter(wrong) {
             Some(field) if field.need != Need::Must && SPARE.contains(&field.name) => Change::Drop,
+            Some(field)
+                if matches!(event.kind(), EventKind::RunError | EventKind::SubagentError)
+                    && field.name == "message" =>
+            {
+                Change::text(&frame::said(member.value))
+            }
             Some(field) if event.kind() == EventKind::ReasoningMessageStart && field.name == "role" => {
                 Change::text("reasoning")
             }

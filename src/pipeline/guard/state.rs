@@ -113,6 +113,11 @@ impl State {
         self.thread_id.as_deref()
     }
 
+    /// Whether the last run has had its end.
+    pub fn is_over(&self) -> bool {
+        matches!(self.life, Life::Finished | Life::Failed)
+    }
+
     /// Bytes kept.
     pub fn held(&self) -> usize {
         self.names + self.lanes.held()

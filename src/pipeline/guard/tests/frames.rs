@@ -17,7 +17,7 @@ fn unknown_types_pass_verbatim_in_every_mode() {
         r#"{"type":"text_message_start","messageId":"m1"}"#,
         r#"{"type":"heartbeat"}"#,
         r#"{ "type" : "VENDOR" , "n":1.0 }"#,
-        r#"{"type":"error"}"#,
+        r#"{"type":"ERRORS"}"#,
     ]);
     for mode in [Mode::Observe, Mode::Repair, Mode::Refuse] {
         let outcome = through(mode, &list);
@@ -128,16 +128,83 @@ fn a_foreign_failure_is_one_run_error() {
         let first = repaired(&[frame, STARTED, FINISHED]);
         assert_eq!(first.texts[1..], [STARTED, FINISHED], "a run after it is heard");
         let late = repaired(&[STARTED, FINISHED, frame, frame]);
-        assert_eq!(late.texts.len(), 3);
+        assert_eq!(late.texts, [STARTED, FINISHED], "nothing is added after an end");
+        assert_eq!(late.repaired, ["foreign_error"; 2]);
+        let next = repaired(&[STARTED, FINISHED, frame, STARTED, frame]);
+        assert_eq!((&next.texts[..3], next.texts.len()), (&[STARTED, FINISHED, STARTED].map(str::to_owned)[..], 4));
     }
+    for (frame, message) in [
+        (r#"{"type":"error","content":"boom"}"#, "boom"),
+        (r#"{"type":"ERROR","error":{"message":"boom"}}"#, "boom"),
+        (r#"{"event":"error","message":"boom"}"#, "boom"),
+        (r#"{"type":"error"}"#, "The agent failed and did not say why."),
+    ] {
+        let outcome = repaired(&[STARTED, frame, FINISHED]);
+        assert_eq!((error(&outcome.texts[1]), outcome.texts.len()), (message.to_owned(), 2), "{frame}");
+    }
+}
+
+#[test]
+fn words_without_a_type_are_a_failure_if_nothing_follows() {
+    for frame in [r#"{"detail":"boom"}"#, r#"{"message":"boom"}"#] {
+        let goes_on = repaired(&[STARTED, frame, START, frame, frame, END, FINISHED, frame]);
+        assert_eq!(goes_on.texts, [STARTED, START, END, FINISHED]);
+        assert_eq!(goes_on.repaired, ["foreign_error"; 4]);
+        let before = repaired(&[frame, STARTED, FINISHED]);
+        assert_eq!(before.texts, [STARTED, FINISHED]);
+        for list in [&[frame][..], &[STARTED, START, frame], &[STARTED, START, frame, r#"{"type":"VENDOR"}"#, "[DONE]"]]
+        {
+            let last = repaired(list);
+            let text = last.texts.last().unwrap();
+            assert!(text.contains("boom") && text.contains("UPSTREAM_ERROR"), "{text}");
+            assert!(last.repaired.contains(&"foreign_error"));
+        }
+    }
+    let mut pipeline = Recipe { guard: Mode::Repair, ..Recipe::default() }.build(&Peers::default());
+    let mut sink = Sink::default();
+    pipeline.event(event(r#"{"detail":"boom"}"#), Instant::now(), &mut sink);
+    assert!(pipeline.holds_an_end() && sink.events.is_empty());
+}
+
+#[test]
+fn a_failure_in_the_protocols_form_gets_the_message_that_it_says_elsewhere() {
+    for (error, message) in [
+        (r#"{"type":"RUN_ERROR","error":"boom"}"#, r#"{"type":"RUN_ERROR","error":"boom","message":"boom"}"#),
+        (
+            r#"{"type":"RUN_ERROR","message":null,"detail":"boom"}"#,
+            r#"{"type":"RUN_ERROR","detail":"boom","message":"boom"}"#,
+        ),
+        (
+            r#"{"type":"RUN_ERROR","content":{"text":"boom"}}"#,
+            r#"{"type":"RUN_ERROR","content":{"text":"boom"},"message":"boom"}"#,
+        ),
+        (r#"{"type":"RUN_ERROR","message":{"error":"boom"}}"#, r#"{"type":"RUN_ERROR","message":"boom"}"#),
+        (r#"{"type":"RUN_ERROR","message":5}"#, r#"{"type":"RUN_ERROR","message":"5"}"#),
+    ] {
+        let outcome = repaired(&[STARTED, error, FINISHED]);
+        let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+        assert_eq!((value(&outcome.texts[1]), outcome.texts.len()), (value(message), 2));
+    }
+    let silent = repaired(&[STARTED, r#"{"type":"RUN_ERROR","code":"x"}"#]);
+    assert!(silent.texts[1].contains("did not say why"));
+    let (agent, failed) = (
+        r#"{"type":"SUBAGENT_STARTED","subagentRunId":"s","name":"n"}"#,
+        r#"{"type":"SUBAGENT_ERROR","subagentRunId":"s","error":"boom"}"#,
+    );
+    let outcome = repaired(&[STARTED, agent, failed, FINISHED]);
+    assert!(outcome.texts[2].contains(r#""message":"boom""#), "{:?}", outcome.texts);
 }
 
 #[test]
 fn an_event_named_error_is_a_failure_whatever_it_holds() {
     let named = |text: &str| event(text).named_error();
-    for (payload, message) in
-        [("quota exceeded", "quota exceeded"), (r#"{"type":"oops","n":1}"#, r#"{"type":"oops","n":1}"#)]
-    {
+    for (payload, message) in [
+        ("quota exceeded", "quota exceeded"),
+        (r#"{"type":"oops","n":1}"#, r#"{"type":"oops","n":1}"#),
+        (r#"{"type":"oops","detail":"quota"}"#, "quota"),
+        (r#"{"message":"quota"}"#, "quota"),
+        ("", "The agent failed and did not say why."),
+    ] {
         let outcome = run(Mode::Repair, [event(STARTED), named(payload), event(FINISHED)]);
         assert!(outcome.texts[1].contains(&serde_json::to_string(message).unwrap()), "{}", outcome.texts[1]);
         assert_eq!(outcome.texts.len(), 2);
