@@ -1,6 +1,11 @@
 //! An event and the rule that it breaks come in, what is sent instead goes out: nothing, the event with a member changed,
 //! or what was missing before it. Whatever is sent is judged again, so that no rule is broken by what comes out. Nothing
 //! is guessed that a person would read: no text, no state, no arguments of a call.
+//!
+//! All that is open is closed before the `RUN_FINISHED` of an agent that says that its run is whole. Before a `RUN_ERROR`
+//! of the gateway's own only text and reasoning are: what there is of them is all there is. The end of a call would
+//! say that its arguments are complete, and a client may act on them; that of a step, that it was done. The protocol
+//! asks for neither: an error ends what is open, subagents too. So an agent's own `RUN_ERROR` is left as it is.
 
 use std::time::Instant;
 
@@ -169,9 +174,7 @@ impl Guard {
     /// What is done to an event that breaks no rule that a client insists on.
     fn better(&mut self, event: &Event, seen: &Seen<'_>) -> Option<(Rule, Fix)> {
         if event.kind() == EventKind::RunError && event.is_own() {
-            // The text so far is all there is of it. A call, a step or a subagent that was cut short is not complete.
-            let is_text = |kind| matches!(kind, EventKind::TextMessageEnd | EventKind::ReasoningMessageEnd);
-            let open = self.state.opened().into_iter().filter(|open| is_text(open.closed_by));
+            let open = self.state.opened().into_iter().filter(|open| is_whole_as_it_is(open.closed_by));
             let list: Vec<_> = open.map(|open| closing(&open)).collect();
             return (!list.is_empty()).then_some((Rule::MessageOpenAtFinish, Fix::First(list)));
         }
@@ -379,6 +382,19 @@ fn step_of_its_owner(event: &Event, seen: &Seen<'_>, state: &State) -> Fix {
         }
         _ => Fix::Drop,
     }
+}
+
+/// Whether what this closes is no less when it is cut short.
+fn is_whole_as_it_is(closed_by: EventKind) -> bool {
+    use EventKind as Kind;
+    matches!(
+        closed_by,
+        Kind::TextMessageEnd
+            | Kind::ReasoningMessageEnd
+            | Kind::ReasoningEnd
+            | Kind::ThinkingTextMessageEnd
+            | Kind::ThinkingEnd
+    )
 }
 
 /// The event that closes this, and the rule that asks for it.

@@ -47,11 +47,31 @@ fn retired_reasoning_is_closed_in_its_own_words() {
 }
 
 #[test]
-fn the_gateways_own_error_closes_texts_and_nothing_that_would_seem_complete() {
+fn the_gateways_own_error_closes_text_and_reasoning_and_nothing_that_would_seem_complete() {
     let error = Event::run_error("cut", "UPSTREAM_TRUNCATED");
     let text = String::from_utf8(error.text().to_vec()).unwrap();
     let outcome = run(Mode::Repair, [event(STARTED), event(CALL), event(START), error, event(CONTENT)]);
     assert_eq!(outcome.texts, [STARTED, CALL, START, END, &text]);
+    let open = [
+        STARTED,
+        r#"{"type":"SUBAGENT_STARTED","subagentRunId":"s","name":"n"}"#,
+        r#"{"type":"STEP_STARTED","stepName":"a"}"#,
+        r#"{"type":"REASONING_START","messageId":"k"}"#,
+        r#"{"type":"REASONING_MESSAGE_START","messageId":"k","role":"reasoning"}"#,
+        r#"{"type":"THINKING_START"}"#,
+        r#"{"type":"THINKING_TEXT_MESSAGE_START"}"#,
+        CALL,
+    ];
+    let closed = [
+        r#"{"type":"REASONING_MESSAGE_END","messageId":"k"}"#,
+        r#"{"type":"THINKING_TEXT_MESSAGE_END"}"#,
+        r#"{"type":"THINKING_END"}"#,
+        r#"{"type":"REASONING_END","messageId":"k"}"#,
+        &text,
+    ];
+    let error = Event::run_error("cut", "UPSTREAM_TRUNCATED");
+    let outcome = run(Mode::Repair, open.iter().map(|text| event(text)).chain([error]));
+    assert_eq!(outcome.texts, [&open[..], &closed[..]].concat());
     let agents = repaired(&[STARTED, START, FAILED]);
     assert_eq!((agents.texts.len(), agents.repaired.len()), (3, 0), "an agent's own error needs nothing closed");
 }
