@@ -7,13 +7,14 @@ use bytes::Bytes;
 use libfuzzer_sys::fuzz_target;
 use tidegate::{
     agui::Event,
-    pipeline::{Peers, Recipe, Sink, guard::Mode},
+    pipeline::{End, Peers, Recipe, Sink, guard::Mode},
 };
 
 fn through(mode: Mode, texts: &[Bytes]) -> (Vec<Bytes>, Sink) {
     let mut pipeline = Recipe { guard: mode, ..Recipe::default() }.build(&Peers::default());
     let (mut sink, at) = (Sink::default(), Instant::now());
     texts.iter().for_each(|text| pipeline.event(Event::new(text.clone(), None), at, &mut sink));
+    pipeline.end(End::Closed, at, &mut sink);
     (sink.events.iter().map(|event| event.text().clone()).collect(), sink)
 }
 

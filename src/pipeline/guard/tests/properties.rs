@@ -72,12 +72,14 @@ fn any_event() -> impl Strategy<Value = String> {
         });
     let run = select(vec![
         STARTED, STARTED, FINISHED, FINISHED, FAILED, r#"{"type":"RUN_FINISHED","threadId":"t","runId":"other"}"#,
+        r#"{"type":"RUN_FINISHED","threadId":"t","runId":"r2"}"#, r#"{"type":"RUN_ERROR","message":"m","runId":"r2"}"#,
         r#"{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":"x"}"#,
         r#"{"type":"RUN_STARTED","threadId":"t","runId":"r2","input":{"threadId":"t","runId":"r2","messages":[{"id":"a","role":"user","content":"","subagentRunId":"s"}]}}"#,
     ])
     .prop_map(str::to_owned);
     let other = select(vec![
         "[DONE]", "", "oops", "null", "[1]", "{}", r#"{"type":"VENDOR"}"#, r#"{"error":"x"}"#, r#"{"type":"error","message":"x"}"#,
+        r#"{"detail":"x"}"#, r#"{"type":"error"}"#, r#"{"type":"RUN_ERROR","error":"x"}"#,
         r#"{"type":"RAW","event":NaN}"#, r#"{"type":"RAW","event":1}{"type":"VENDOR"}"#,
         r#"{"type":"STATE_SNAPSHOT","snapshot":null}"#, r#"{"type":"STATE_DELTA","delta":[{"op":"add"}]}"#,
         r#"{"type":"CUSTOM","name":"n","value":1}"#, r#"{"type":"RAW","event":1,"timestamp":1.5}"#,
