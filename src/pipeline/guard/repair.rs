@@ -226,8 +226,15 @@ impl Guard {
             }
             Rule::MissingMember => self.fill(event, seen, breach.member),
             Rule::NullMember | Rule::WrongType => mend_members(event),
-            // A start is not made up, and the answer is not lost in silence for want of one.
-            Rule::RunNotStarted => aside(seen.kind),
+            // A start is not made up, and the answer is not lost in silence for want of one. What only prepares it may have
+            // been sent too early by an agent that begins its run with the next event.
+            Rule::RunNotStarted => match seen.kind {
+                EventKind::TextMessageStart
+                | EventKind::ToolCallStart
+                | EventKind::StateSnapshot
+                | EventKind::MessagesSnapshot => Fix::Drop,
+                kind => aside(kind),
+            },
             Rule::RunAlreadyStarted => {
                 self.nested.starts(seen.text("runId").as_deref());
                 Fix::Drop

@@ -93,10 +93,7 @@ fn late_doubled_and_stray_events_are_left_out() {
 
 #[test]
 fn an_answer_before_its_run_ends_it_at_once() {
-    let snapshot = r#"{"type":"STATE_SNAPSHOT","snapshot":{}}"#;
-    for first in
-        [START, CONTENT, CALL, FINISHED, snapshot, r#"{"type":"TEXT_MESSAGE_CHUNK","messageId":"m1","delta":"x"}"#]
-    {
+    for first in [CONTENT, ARGS, FINISHED, r#"{"type":"TEXT_MESSAGE_CHUNK","messageId":"m1","delta":"x"}"#] {
         let outcome = repaired(&[r#"{"type":"VENDOR"}"#, first, STARTED, FINISHED]);
         assert_eq!(outcome.texts, [r#"{"type":"VENDOR"}"#], "nothing follows");
         let refused = outcome.refused.unwrap();
@@ -107,9 +104,10 @@ fn an_answer_before_its_run_ends_it_at_once() {
 #[test]
 fn what_stands_beside_the_answer_may_come_before_its_run() {
     let (custom, step) = (r#"{"type":"CUSTOM","name":"n","value":1}"#, r#"{"type":"STEP_STARTED","stepName":"a"}"#);
-    let outcome = repaired(&[custom, step, STARTED, START, END, FINISHED]);
+    let snapshot = r#"{"type":"STATE_SNAPSHOT","snapshot":{}}"#;
+    let outcome = repaired(&[custom, step, snapshot, START, STARTED, START, END, FINISHED]);
     assert_eq!(outcome.texts, [STARTED, START, END, FINISHED]);
-    assert_eq!((outcome.repaired, outcome.refused), (vec!["run_not_started"; 2], None));
+    assert_eq!((outcome.repaired, outcome.refused), (vec!["run_not_started"; 4], None));
     let alone = repaired(&[custom, FINISHED]);
     assert_eq!((alone.texts.len(), alone.refused.unwrap().rule), (0, "run_not_started"));
 }
