@@ -22,6 +22,7 @@ mod endpoint;
 mod farewell;
 mod framing;
 mod handshake;
+mod head;
 mod headers;
 mod health;
 mod hurry;

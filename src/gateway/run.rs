@@ -13,6 +13,7 @@ use super::{
     cors,
     drain::GRACE,
     endpoint::Endpoint,
+    head,
     headers::{self, Origin},
     link::Download,
     problem::Problem,
@@ -62,10 +63,11 @@ pub async fn answer(request: Request<Incoming>, peer: Peer, worker: Rc<Worker>) 
     let version = request.version();
     let page = site.and_then(|site| site.page(request.headers()));
     let is_preflight = page.is_some() && cors::is_preflight(&request);
+    let sound = head::check(&request, line.as_deref());
     let answer = match &page {
-        Some(page) if is_preflight => page.preflight(request.headers()),
-        Some(page) if page.is_foreign_form(&request) => Err((Problem::ORIGIN, Refusal::Origin)),
-        _ => match Story::admit(&request, peer, (&setup, site), &worker).await {
+        Some(page) if is_preflight && sound.is_ok() => page.preflight(request.headers()),
+        Some(page) if sound.is_ok() && page.is_foreign_form(&request) => Err((Problem::ORIGIN, Refusal::Origin)),
+        _ => match Story::admit(&request, peer, sound.map(|()| (&*setup, site)), &worker).await {
             Ok(mut story) => {
                 let mut response = story.answer(request).await;
                 response.body_mut().hold(ticket, story.guest.take_place());
@@ -126,11 +128,11 @@ struct Story {
 }
 
 impl Story {
-    /// Lets a request into its site, or says why not.
+    /// Lets a request into its site, if its head is `sound`, or says why not.
     async fn admit(
         request: &Request<Incoming>,
         peer: Peer,
-        (setup, site): (&Setup, Option<&Rc<Site>>),
+        sound: Result<(&Setup, Option<&Rc<Site>>), Refused>,
         worker: &Rc<Worker>,
     ) -> Result<Self, Refused> {
         let received = Instant::now();
@@ -139,17 +141,8 @@ impl Story {
         if told.is_some_and(|at| received >= at + GRACE) {
             return Err((Problem::DRAINING, Refusal::Draining));
         }
+        let (setup, site) = sound?;
         let headers = request.headers();
-        // A length beside a transfer coding is gone from the headers by now.
-        if peer.line.as_ref().is_some_and(|line| !line.is_clear()) || !headers::are_framed_plainly(headers) {
-            return Err((Problem::BAD_FRAMING, Refusal::Malformed));
-        }
-        if !route::names_its_host(request.version(), headers) {
-            return Err((Problem::BAD_HOST, Refusal::Malformed));
-        }
-        if route::climbs(request.uri().path()) {
-            return Err((Problem::BAD_PATH, Refusal::Malformed));
-        }
         let site = site.ok_or((Problem::NOT_FOUND, Refusal::NotFound))?;
         let address = peer.address.ip().to_canonical();
         let origin = Origin {

@@ -1,6 +1,12 @@
 //! What a browser is told of who may ask and read.
 
-use super::support::{Agent, END, FINISHED, Gateway, STARTED, STREAM, chunk, frames, post};
+use http::Request;
+
+use super::support::{
+    Agent, END, FINISHED, Gateway, STARTED, STREAM, chunk, frames,
+    http2::{Client, feed},
+    post, soon,
+};
 
 const CORS: &str = "cors = { origins = [\"https://app.example\"], credentials = true }";
 const AUTH: &str = "auth = { api_keys = [{ name = \"a\", sha256 = \"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08\" }] }";
@@ -40,6 +46,32 @@ async fn a_preflight_is_answered_here_and_needs_no_key() {
     assert!(String::from_utf8(body).unwrap().contains("ORIGIN_NOT_ALLOWED"));
     assert!(agent.is_left_alone().await);
     gateway.shows("tidegate_requests_refused_total", &["reason=\"origin\""], 1.0).await;
+}
+
+#[tokio::test]
+async fn a_preflight_that_could_be_read_in_several_ways_is_refused() {
+    let agent = Agent::new().await;
+    let gateway = Gateway::with(&agent, "", CORS);
+    let asks = |from: &str, to: &str| preflight("https://app.example").replace(from, to);
+    for (code, closes, request) in [
+        ("BAD_FRAMING", true, asks("\r\n\r\n", "\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n")),
+        ("BAD_FRAMING", true, asks("\r\n\r\n", "\r\ntransfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n")),
+        ("BAD_HOST", false, asks("host: gate\r\n", "host: gate\r\nhost: other\r\n")),
+        ("BAD_HOST", false, asks("host: gate\r\n", "")),
+        ("BAD_HOST", false, asks("host: gate", "host: a@gate")),
+        ("BAD_PATH", false, asks("/x", "/x/../y")),
+    ] {
+        let (head, told) = gateway.ask(&request).await.refusal().await;
+        assert_eq!((head.status(), told.as_str()), (400, code), "{request}");
+        assert_eq!(head.header("connection") == Some("close"), closes, "{request}");
+    }
+    let mut client = Client::connect(&gateway).await;
+    let request = Request::options("http://gate/x/%2e%2e/y")
+        .header("origin", "https://app.example")
+        .header("access-control-request-method", "POST");
+    assert_eq!(soon(client.send(request, feed().1)).await.unwrap().status(), 400);
+    gateway.shows("tidegate_requests_refused_total", &["reason=\"malformed\""], 7.0).await;
+    assert!(agent.is_left_alone().await);
 }
 
 #[tokio::test]
