@@ -1,10 +1,13 @@
 //! The head of a request comes in; that there is one way to read it goes out, or why it is refused. Who asks, and for what,
 //! is not looked at.
 
-use http::Request;
+use http::{HeaderMap, Request, header};
 
 use super::{admit::Refused, headers, problem::Problem, route, socket::Line};
 use crate::observe::Refusal;
+
+/// The most lines of a head. Over HTTP/1.1 nobody gets here with more.
+const MOST_LINES: usize = 100;
 
 /// Refuses what two readers could take for different requests. Who came over HTTP/1.1 has a `line`.
 pub fn check<B>(request: &Request<B>, line: Option<&Line>) -> Result<(), Refused> {
@@ -13,6 +16,9 @@ pub fn check<B>(request: &Request<B>, line: Option<&Line>) -> Result<(), Refused
     if line.is_some_and(|line| !line.is_clear()) || !headers::are_framed_plainly(request.headers()) {
         return malformed(Problem::BAD_FRAMING);
     }
+    if lines(request.headers()) > MOST_LINES {
+        return malformed(Problem::TOO_MANY_HEADERS);
+    }
     if !route::names_its_host(request.version(), request.headers()) {
         return malformed(Problem::BAD_HOST);
     }
@@ -20,4 +26,27 @@ pub fn check<B>(request: &Request<B>, line: Option<&Line>) -> Result<(), Refused
         return malformed(Problem::BAD_PATH);
     }
     Ok(())
+}
+
+/// The lines of a head. Over HTTP/2 the cookies of one line may come apart, to be compressed better.
+fn lines(headers: &HeaderMap) -> usize {
+    let crumbs = headers.get_all(header::COOKIE).iter().count();
+    headers.len() - crumbs.saturating_sub(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn cookies_are_one_line_however_many_they_come_in() {
+        let mut headers = HeaderMap::new();
+        assert_eq!(lines(&headers), 0);
+        for (name, count) in [(header::ACCEPT, 1), (header::COOKIE, 2), (header::COOKIE, 2), (header::ACCEPT, 3)] {
+            headers.append(name, HeaderValue::from_static("x"));
+            assert_eq!(lines(&headers), count);
+        }
+    }
 }

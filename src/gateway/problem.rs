@@ -115,6 +115,12 @@ impl Problem {
             "a request has one Content-Length, or Transfer-Encoding: chunked, and never both",
         )
     };
+    /// More lines in the head than anyone reads.
+    pub const TOO_MANY_HEADERS: Self = Self::new(
+        StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+        "TOO_MANY_HEADERS",
+        "the request has more than 100 headers; send fewer",
+    );
     /// No host, or none that can be told, or several, of which each reader may take another.
     pub const BAD_HOST: Self = Self::new(
         StatusCode::BAD_REQUEST,

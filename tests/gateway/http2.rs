@@ -71,6 +71,27 @@ async fn refusals_are_the_same() {
 }
 
 #[tokio::test]
+async fn a_head_has_a_hundred_lines_at_most_and_cookies_are_one() {
+    let agent = Agent::new().await;
+    let gateway = Gateway::before(&agent);
+    let mut client = Client::connect(&gateway).await;
+    let request = |lines: usize, cookies: usize| {
+        let named = (0..lines).map(|n| format!("x-{n}")).chain((0..cookies).map(|_| "cookie".to_owned()));
+        named.fold(Request::get("http://gate/x"), |request, name| request.header(name, "a=b"))
+    };
+    for (lines, cookies) in [(101, 0), (100, 1), (100, 30), (1000, 0)] {
+        let answer = soon(client.send(request(lines, cookies), feed().1)).await.unwrap();
+        assert_eq!(answer.status(), 431, "{lines} {cookies}");
+        assert_eq!(answer.headers()["content-type"], "application/problem+json");
+        assert!(http2::rest(answer.into_body()).await.contains("TOO_MANY_HEADERS"));
+    }
+    gateway.shows("tidegate_requests_refused_total", &["reason=\"malformed\""], 4.0).await;
+    let _answer = client.send(request(99, 150), feed().1);
+    let (_connection, head, _) = agent.request().await;
+    assert_eq!(head.header("x-98"), Some("a=b"));
+}
+
+#[tokio::test]
 async fn bodies_and_trailers_pass_both_ways_between_the_versions() {
     let agent = Agent::new().await;
     let gateway = Gateway::before(&agent);
