@@ -1,23 +1,27 @@
-//! The head of a request comes in; that there is one way to read it goes out, or why it is refused. Who asks, and for what,
-//! is not looked at.
+//! The head of a request comes in; the same goes out, spelled so that there is one way to read it, or why it is refused. Who
+//! asks, and for what, is not looked at.
 
-use http::{HeaderMap, Request, header};
+use http::{HeaderMap, HeaderValue, Request, Version, header};
 
-use super::{admit::Refused, headers, problem::Problem, route, socket::Line};
+use super::{admit::Refused, headers, length, problem::Problem, route, socket::Line};
 use crate::observe::Refusal;
 
 /// The most lines of a head. Over HTTP/1.1 nobody gets here with more.
 const MOST_LINES: usize = 100;
 
 /// Refuses what two readers could take for different requests. Who came over HTTP/1.1 has a `line`.
-pub fn check<B>(request: &Request<B>, line: Option<&Line>) -> Result<(), Refused> {
+pub fn check<B>(request: &mut Request<B>, line: Option<&Line>) -> Result<(), Refused> {
     let malformed = |problem| Err((problem, Refusal::Malformed));
     // A length beside a transfer coding is gone from the headers by now.
-    if line.is_some_and(|line| !line.is_clear()) || !headers::are_framed_plainly(request.headers()) {
+    let is_framed = line.is_none_or(Line::is_clear) && headers::are_framed_plainly(request.headers());
+    if !is_framed || !length::settle(request.headers_mut()) {
         return malformed(Problem::BAD_FRAMING);
     }
     if lines(request.headers()) > MOST_LINES {
         return malformed(Problem::TOO_MANY_HEADERS);
+    }
+    if request.version() == Version::HTTP_2 {
+        join_cookies(request.headers_mut());
     }
     if !route::names_its_host(request.version(), request.headers()) {
         return malformed(Problem::BAD_HOST);
@@ -34,10 +38,18 @@ fn lines(headers: &HeaderMap) -> usize {
     headers.len() - crumbs.saturating_sub(1)
 }
 
+/// Puts the cookies together that HTTP/2 takes apart: in other versions they are one line (RFC 9113, 8.2.3).
+fn join_cookies(headers: &mut HeaderMap) {
+    let crumbs: Vec<&[u8]> = headers.get_all(header::COOKIE).iter().map(HeaderValue::as_bytes).collect();
+    if crumbs.len() > 1
+        && let Ok(cookies) = HeaderValue::from_bytes(&crumbs.join(&b"; "[..]))
+    {
+        headers.insert(header::COOKIE, cookies);
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use http::HeaderValue;
-
     use super::*;
 
     #[test]

@@ -26,6 +26,7 @@ mod head;
 mod headers;
 mod health;
 mod hurry;
+mod length;
 mod link;
 mod listen;
 mod pending;

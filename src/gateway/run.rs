@@ -52,7 +52,11 @@ pub struct Peer {
 }
 
 /// Answers one request.
-pub async fn answer(request: Request<Incoming>, peer: Peer, worker: Rc<Worker>) -> Result<Response<Body>, Infallible> {
+pub async fn answer(
+    mut request: Request<Incoming>,
+    peer: Peer,
+    worker: Rc<Worker>,
+) -> Result<Response<Body>, Infallible> {
     let ticket = worker.drain.ticket();
     let line = peer.line.clone();
     if let Some(line) = &line {
@@ -63,7 +67,7 @@ pub async fn answer(request: Request<Incoming>, peer: Peer, worker: Rc<Worker>) 
     let version = request.version();
     let page = site.and_then(|site| site.page(request.headers()));
     let is_preflight = page.is_some() && cors::is_preflight(&request);
-    let sound = head::check(&request, line.as_deref());
+    let sound = head::check(&mut request, line.as_deref());
     let answer = match &page {
         Some(page) if is_preflight && sound.is_ok() => page.preflight(request.headers()),
         Some(page) if sound.is_ok() && page.is_foreign_form(&request) => Err((Problem::ORIGIN, Refusal::Origin)),

@@ -2,7 +2,13 @@
 
 use std::sync::{Arc, Mutex};
 
-use super::support::{Agent, Gateway};
+use http::Request;
+
+use super::support::{
+    Agent, Gateway,
+    http2::{Client, feed},
+    soon,
+};
 
 /// What came of a request: its status, and what the agent got whole, if anything.
 struct Fate {
@@ -162,6 +168,60 @@ async fn lengths_that_differ_are_refused_and_equal_ones_are_one() {
     let twice = "POST /x HTTP/1.1\r\nhost: g\r\ncontent-length: 3\r\ncontent-length: 3\r\n\r\nabc";
     let fate = fate(twice).await;
     assert_eq!((fate.status, fate.seen.as_str()), (200, "POST /agui/x HTTP/1.1 abc"));
+}
+
+#[tokio::test]
+async fn the_agent_gets_one_length_however_it_was_spelled() {
+    let agent = Agent::new().await;
+    let gateway = Gateway::before(&agent);
+    let spellings: [&[&str]; 5] = [&["2"], &["00002"], &["2", "2"], &["2", "02"], &["0000000000000000002", "2"]];
+    let mut old = gateway.connect().await;
+    let mut connection = None;
+    for spelling in spellings {
+        let lines: String = spelling.iter().map(|length| format!("content-length: {length}\r\n")).collect();
+        old.send(format!("POST /x HTTP/1.1\r\nhost: g\r\n{lines}\r\nab")).await;
+        if connection.is_none() {
+            connection = Some(agent.accept().await);
+        }
+        let connection = connection.as_mut().unwrap();
+        let (head, body) = connection.message().await;
+        assert_eq!((head.all("content-length"), body.as_slice()), (vec!["2"], &b"ab"[..]), "{spelling:?}");
+        connection.send("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await;
+        assert_eq!(old.message().await.0.status(), 200);
+    }
+    drop((old, connection));
+    for spelling in spellings {
+        let mut client = Client::connect(&gateway).await;
+        let (feeder, body) = feed();
+        let request =
+            spelling.iter().fold(Request::post("http://g/x"), |r, length| r.header("content-length", *length));
+        let answer = client.send(request, body);
+        assert!(feeder.data("ab").await);
+        drop(feeder);
+        let (mut connection, head, body) = agent.request().await;
+        assert_eq!((head.all("content-length"), body.as_slice()), (vec!["2"], &b"ab"[..]), "{spelling:?}");
+        connection.send("HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 0\r\n\r\n").await;
+        assert_eq!(soon(answer).await.unwrap().status(), 200);
+    }
+}
+
+#[tokio::test]
+async fn lengths_that_differ_reach_no_agent_over_http2() {
+    let agent = Agent::new().await;
+    let gateway = Gateway::before(&agent);
+    for spelling in [&["2", "3"][..], &["3", "2"], &["2,2"], &["+2"], &[""], &["x"]] {
+        let mut client = Client::connect(&gateway).await;
+        let (feeder, body) = feed();
+        let request =
+            spelling.iter().fold(Request::post("http://g/x"), |r, length| r.header("content-length", *length));
+        let answer = client.send(request, body);
+        let _ = feeder.data("ab").await;
+        drop(feeder);
+        // Most of them break the stream before anyone here sees the request.
+        let status = soon(answer).await.ok().map(|answer| answer.status().as_u16());
+        assert!(matches!(status, None | Some(400)), "{spelling:?} {status:?}");
+    }
+    assert!(agent.is_left_alone().await);
 }
 
 #[tokio::test]

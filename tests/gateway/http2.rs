@@ -89,6 +89,7 @@ async fn a_head_has_a_hundred_lines_at_most_and_cookies_are_one() {
     let _answer = client.send(request(99, 150), feed().1);
     let (_connection, head, _) = agent.request().await;
     assert_eq!(head.header("x-98"), Some("a=b"));
+    assert_eq!(head.all("cookie"), [vec!["a=b"; 150].join("; ")]);
 }
 
 #[tokio::test]
