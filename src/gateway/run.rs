@@ -15,6 +15,7 @@ use super::{
     endpoint::Endpoint,
     head,
     headers::{self, Origin},
+    length,
     link::Download,
     problem::Problem,
     route,
@@ -275,6 +276,9 @@ impl Story {
 
     /// Answers with what the agent says.
     async fn tell(&self, mut answer: Response<Download>, endpoint: &Endpoint) -> Response<Body> {
+        if !length::settle(answer.headers_mut()) {
+            return self.fails(Failure::Broken);
+        }
         if self.carries_json {
             // Some agents answer before they have read what they were asked, and only that tells what their answer is.
             answer.body_mut().upload(&self.intake, UNWANTED).await;

@@ -1,6 +1,12 @@
 //! What is no run: it streams through in both directions as it is.
 
-use super::support::{Agent, END, Gateway, chunk, get};
+use http::Request;
+
+use super::support::{
+    Agent, END, Gateway, chunk, get,
+    http2::{Client, feed, rest},
+    soon,
+};
 
 #[tokio::test]
 async fn a_get_is_answered_with_the_agents_status_headers_and_body() {
@@ -99,6 +105,62 @@ async fn a_download_with_a_length_keeps_it_and_one_without_ends_with_its_connect
     connection.send("end").await;
     drop(connection);
     assert_eq!(client.rest().await, "end");
+}
+
+#[tokio::test]
+async fn a_download_has_one_length_at_the_client_or_none_beside_its_coding() {
+    let agent = Agent::new().await;
+    let gateway = Gateway::before(&agent);
+    for (lines, body, length) in [
+        ("content-length: 4, 4", "abcd", Some("4")),
+        ("content-length: 4\r\ncontent-length: 4", "abcd", Some("4")),
+        ("content-length: 0004\r\ncontent-length: 4", "abcd", Some("4")),
+        ("content-length: 3\r\ntransfer-encoding: chunked", "4\r\nabcd\r\n0\r\n\r\n", None),
+        ("transfer-encoding: chunked\r\ncontent-length: 30", "4\r\nabcd\r\n0\r\n\r\n", None),
+    ] {
+        let answer =
+            format!("HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\nconnection: close\r\n{lines}\r\n\r\n{body}");
+        let mut client = gateway.ask(get("/x")).await;
+        let (mut connection, ..) = agent.request().await;
+        connection.send(&answer).await;
+        drop(connection);
+        let (head, got) = client.message().await;
+        assert_eq!((head.status(), got.as_slice()), (200, &b"abcd"[..]), "{lines}");
+        assert_eq!(
+            (head.all("content-length").first().copied(), head.is_chunked()),
+            (length, length.is_none()),
+            "{lines}"
+        );
+        let mut client = Client::connect(&gateway).await;
+        let asked = client.send(Request::get("http://gate/x"), feed().1);
+        let (mut connection, ..) = agent.request().await;
+        connection.send(&answer).await;
+        drop(connection);
+        let got = soon(asked).await.unwrap();
+        let lengths: Vec<_> =
+            got.headers().get_all("content-length").iter().map(|value| value.to_str().unwrap()).collect();
+        assert_eq!(lengths.first().copied(), length, "{lines}");
+        assert!(lengths.len() < 2, "{lines}");
+        assert_eq!(rest(got.into_body()).await, "abcd", "{lines}");
+    }
+}
+
+#[tokio::test]
+async fn a_download_whose_lengths_differ_is_no_answer() {
+    let agent = Agent::new().await;
+    let gateway = Gateway::before(&agent);
+    for lines in
+        ["content-length: 4\r\ncontent-length: 5", "content-length: 4, 5", "content-length: +4", "content-length:"]
+    {
+        for method in ["GET", "HEAD"] {
+            let mut client = gateway.ask(format!("{method} /x HTTP/1.1\r\nhost: g\r\n\r\n")).await;
+            let (mut connection, ..) = agent.request().await;
+            connection.send(format!("HTTP/1.1 200 OK\r\n{lines}\r\n\r\n")).await;
+            let head = client.head().await;
+            assert_eq!(head.status(), 502, "{method} {lines}");
+            assert_eq!(head.header("content-type"), Some("application/problem+json"), "{method} {lines}");
+        }
+    }
 }
 
 #[tokio::test]
