@@ -23,7 +23,7 @@ pub fn check<B>(request: &mut Request<B>, line: Option<&Line>) -> Result<(), Ref
     if request.version() == Version::HTTP_2 {
         join_cookies(request.headers_mut());
     }
-    if !route::names_its_host(request.version(), request.headers()) {
+    if !route::names_its_host(request) {
         return malformed(Problem::BAD_HOST);
     }
     if route::climbs(request.uri().path()) {

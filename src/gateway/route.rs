@@ -1,7 +1,10 @@
 //! A request's host, path and headers come in, the route that serves it goes out. No two routes are alike:
 //! the configuration is refused if they could be.
 
-use http::{HeaderMap, HeaderValue, Uri, Version, header, uri::Authority};
+use http::{
+    HeaderMap, HeaderValue, Request, Uri, Version, header,
+    uri::{Authority, Scheme},
+};
 
 use crate::config;
 
@@ -47,23 +50,57 @@ pub fn climbs(path: &str) -> bool {
         }
 }
 
-/// Whether a request says for whom it is as its version asks for: HTTP/1.1 has one `Host`, and none is anything but a
-/// host and a port (RFC 9112, 3.2).
-pub fn names_its_host(version: Version, headers: &HeaderMap) -> bool {
-    let mut hosts = headers.get_all(header::HOST).iter();
-    match hosts.next() {
-        Some(host) => is_host(host) && hosts.next().is_none(),
-        None => version != Version::HTTP_11,
+/// Whether a request says for whom it is as its version asks for: HTTP/1.1 has one `Host`, and HTTP/2 an authority or
+/// that, or both and the same in them; none is anything but a host and a port (RFC 9112, 3.2; RFC 9113, 8.3.1). Where the
+/// target of HTTP/1.1 has an authority too, it alone counts.
+pub fn names_its_host<B>(request: &Request<B>) -> bool {
+    let (version, authority) = (request.version(), request.uri().authority().map(Authority::as_str));
+    let mut hosts = request.headers().get_all(header::HOST).iter();
+    let host = hosts.next();
+    if hosts.next().is_some() || !host.is_none_or(is_host) || !authority.is_none_or(is_named) {
+        return false;
+    }
+    match (authority, host.map(HeaderValue::as_bytes)) {
+        (Some(authority), Some(host)) => version != Version::HTTP_2 || same(authority, host, request.uri().scheme()),
+        (None, Some(host)) => version != Version::HTTP_2 || !host.is_empty(),
+        (None, None) => version < Version::HTTP_11,
+        (Some(_), None) => version != Version::HTTP_11,
     }
 }
 
 /// Whether this is a host with or without a port, or empty, as for a target that has none.
 fn is_host(value: &HeaderValue) -> bool {
-    value.is_empty()
-        || Authority::try_from(value.as_bytes()).is_ok_and(|authority| {
-            let port = authority.as_str().strip_prefix(authority.host());
-            port.is_some_and(|port| port.strip_prefix(':').unwrap_or(port).bytes().all(|byte| byte.is_ascii_digit()))
-        })
+    value.is_empty() || value.to_str().is_ok_and(is_named)
+}
+
+/// Whether this is a host with or without a port.
+fn is_named(text: &str) -> bool {
+    text.parse::<Authority>().is_ok_and(|authority| {
+        let host = authority.host();
+        !host.is_empty() && text.strip_prefix(host).is_some_and(|port| port.is_empty() || port_of(port).is_some())
+    })
+}
+
+/// The port in what follows a host; `Some(None)` if the colon has nothing behind it.
+fn port_of(text: &str) -> Option<Option<u16>> {
+    let digits = text.strip_prefix(':')?;
+    if digits.is_empty() {
+        return Some(None);
+    }
+    // A sign would be taken for a part of it.
+    digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok()).flatten().map(Some)
+}
+
+/// Whether this authority and this `Host` are the same place.
+fn same(authority: &str, host: &[u8], scheme: Option<&Scheme>) -> bool {
+    let usual = if scheme == Some(&Scheme::HTTPS) { 443 } else { 80 };
+    let place = |text: &str| {
+        let host = text.parse::<Authority>().ok()?.host().to_ascii_lowercase();
+        let port = text.get(host.len()..).and_then(port_of).flatten().unwrap_or(usual);
+        Some((host.trim_end_matches('.').to_owned(), port))
+    };
+    authority.as_bytes() == host
+        || std::str::from_utf8(host).is_ok_and(|host| place(host).is_some_and(|host| Some(host) == place(authority)))
 }
 
 /// The host a request asks for, without its port.
@@ -141,5 +178,42 @@ mod tests {
         assert_eq!(host("a.example").as_deref(), Some("a.example"));
         assert_eq!(host("[::1]:80").as_deref(), Some("[::1]"));
         assert_eq!(host("[::1]").as_deref(), Some("[::1]"));
+    }
+
+    #[test]
+    fn a_request_names_one_host() {
+        let names = |version, target: &str, hosts: &[&'static str]| {
+            let request = Request::builder().version(version).uri(target);
+            names_its_host(&hosts.iter().fold(request, |request, host| request.header("host", *host)).body(()).unwrap())
+        };
+        let (old, new) = (Version::HTTP_11, Version::HTTP_2);
+        for host in ["a", "a.b-c_d.example:8080", "10.0.0.1", "[::1]:80", "a:", "a:65535", "a."] {
+            assert!(names(old, "/x", &[host]), "{host}");
+            assert!(names(new, &format!("http://{host}/x"), &[]), "{host}");
+            assert!(names(new, &format!("http://{host}/x"), &[host]), "{host}");
+            assert!(names(new, "/x", &[host]), "{host}");
+        }
+        for host in ["u@a", "u:p@a", "a:65536", "a:b", "a:+1", ":80"] {
+            assert!(!names(old, "/x", &[host]), "{host}");
+            assert!(!names(new, &format!("http://{host}/x"), &[]), "{host}");
+            assert!(!names(old, &format!("http://{host}/x"), &["a"]), "{host}");
+            assert!(!names(new, "http://a/x", &[host]), "{host}");
+        }
+        assert!(names(old, "/x", &[""]) && !names(new, "/x", &[""]) && !names(new, "http://a/x", &[""]));
+        assert!(!names(old, "/x", &[]) && !names(new, "/x", &[]) && names(Version::HTTP_10, "/x", &[]));
+        assert!(!names(old, "/x", &["a", "a"]) && !names(new, "http://a/x", &["a", "a"]));
+        for (authority, host, same) in [
+            ("a", "A", true),
+            ("a:80", "a", true),
+            ("a.", "a:", true),
+            ("a:8080", "a:08080", true),
+            ("a", "b", false),
+            ("a:8080", "a", false),
+            ("a:443", "a", false),
+        ] {
+            assert_eq!(names(new, &format!("http://{authority}/x"), &[host]), same, "{authority} {host}");
+            assert!(names(old, &format!("http://{authority}/x"), &[host]), "the target alone counts");
+        }
+        assert!(names(new, "https://a:443/x", &["a"]) && !names(new, "https://a:80/x", &["a"]));
     }
 }

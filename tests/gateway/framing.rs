@@ -135,15 +135,26 @@ async fn requests_that_do_not_wait_for_each_other_are_each_answered() {
 
 #[tokio::test]
 async fn a_request_has_one_host_that_is_one() {
-    for headers in
-        ["x-a: b", "host: a\r\nhost: b", "host: a b/c@d", "host: a/b", "host: u@a", "host: a:b", "host: [::1"]
-    {
+    for headers in [
+        "x-a: b",
+        "host: a\r\nhost: b",
+        "host: a b/c@d",
+        "host: a/b",
+        "host: u@a",
+        "host: a:b",
+        "host: a:65536",
+        "host: [::1",
+    ] {
         let fate = fate(&format!("GET /x HTTP/1.1\r\n{headers}\r\n\r\n")).await;
         assert_eq!((fate.status, fate.seen.as_str()), (400, ""), "{headers}");
     }
     for headers in ["host: a", "Host: a.b-c_d.example:8080", "host: 10.0.0.1", "host: [::1]:80", "host: a:", "host:"] {
         let fate = fate(&format!("POST /x HTTP/1.1\r\n{headers}\r\ncontent-length: 0\r\n\r\n")).await;
         assert_eq!((fate.status, fate.seen.as_str()), (200, "POST /agui/x HTTP/1.1 "), "{headers}");
+    }
+    for target in ["http://u@a/x", "http://a:b/x", "http://a:65536/x"] {
+        let fate = fate(&format!("GET {target} HTTP/1.1\r\nhost: a\r\n\r\n")).await;
+        assert_eq!((fate.status, fate.seen.as_str()), (400, ""), "{target}");
     }
     let old = "GET /x HTTP/1.0\r\n\r\n";
     assert_eq!(fate(old).await.status, 200);

@@ -71,6 +71,37 @@ async fn refusals_are_the_same() {
 }
 
 #[tokio::test]
+async fn an_authority_is_one_host_and_no_other_stands_beside_it() {
+    let agent = Agent::new().await;
+    let gateway = Gateway::before(&agent);
+    let mut client = Client::connect(&gateway).await;
+    for (authority, host) in [
+        ("a@gate", None),
+        ("u:p@gate", None),
+        ("gate:port", None),
+        ("gate:65536", None),
+        ("gate", Some("other")),
+        ("gate", Some("gate:8080")),
+        ("gate", Some("a@gate")),
+        ("gate", Some("")),
+    ] {
+        let request = Request::get(format!("http://{authority}/x"));
+        let request = host.into_iter().fold(request, |request, host| request.header("host", host));
+        let answer = soon(client.send(request, feed().1)).await.unwrap();
+        assert_eq!(answer.status(), 400, "{authority} {host:?}");
+        assert!(http2::rest(answer.into_body()).await.contains("BAD_HOST"));
+    }
+    assert!(agent.is_left_alone().await);
+    for (authority, host) in [("gate:8080", None), ("gate", Some("GATE:80")), ("[::1]:80", Some("[::1]"))] {
+        let request = Request::get(format!("http://{authority}/x"));
+        let request = host.into_iter().fold(request, |request, host| request.header("host", host));
+        let _answer = client.send(request, feed().1);
+        let (_connection, head, _) = agent.request().await;
+        assert_eq!(head.header("x-forwarded-host"), Some(authority));
+    }
+}
+
+#[tokio::test]
 async fn a_head_has_a_hundred_lines_at_most_and_cookies_are_one() {
     let agent = Agent::new().await;
     let gateway = Gateway::before(&agent);
