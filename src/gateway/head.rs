@@ -1,7 +1,7 @@
 //! The head of a request comes in; the same goes out, spelled so that there is one way to read it, or why it is refused. Who
 //! asks, and for what, is not looked at.
 
-use http::{HeaderMap, HeaderValue, Request, Version, header};
+use http::{HeaderMap, HeaderValue, Method, Request, Version, header};
 
 use super::{admit::Refused, headers, length, problem::Problem, route, socket::Line};
 use crate::observe::Refusal;
@@ -16,6 +16,9 @@ pub fn check<B>(request: &mut Request<B>, line: Option<&Line>) -> Result<(), Ref
     let is_framed = line.is_none_or(Line::is_clear) && headers::are_framed_plainly(request.headers());
     if !is_framed || !length::settle(request.headers_mut()) {
         return malformed(Problem::BAD_FRAMING);
+    }
+    if [Method::CONNECT, Method::TRACE].contains(request.method()) {
+        return malformed(Problem::METHOD_NOT_ALLOWED);
     }
     if lines(request.headers()) > MOST_LINES {
         return malformed(Problem::TOO_MANY_HEADERS);

@@ -21,11 +21,13 @@ pub struct Problem {
     pub close: bool,
     /// What to show in a request, as `WWW-Authenticate` says it.
     pub challenge: Option<&'static str>,
+    /// The methods that are taken instead, as `Allow` says it.
+    pub allow: Option<&'static str>,
 }
 
 impl Problem {
     const fn new(status: StatusCode, code: &'static str, detail: &'static str) -> Self {
-        Self { status, code, detail, retry_after: None, close: false, challenge: None }
+        Self { status, code, detail, retry_after: None, close: false, challenge: None, allow: None }
     }
 
     /// No route for this host, path and headers.
@@ -113,6 +115,15 @@ impl Problem {
             StatusCode::BAD_REQUEST,
             "BAD_FRAMING",
             "a request has one Content-Length, or Transfer-Encoding: chunked, and never both",
+        )
+    };
+    /// A method that is for a proxy of another kind, or shows what a request looks like on its way.
+    pub const METHOD_NOT_ALLOWED: Self = Self {
+        allow: Some("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"),
+        ..Self::new(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "METHOD_NOT_ALLOWED",
+            "this gateway opens no tunnels and shows no requests; CONNECT and TRACE end here",
         )
     };
     /// More lines in the head than anyone reads.
@@ -242,6 +253,9 @@ impl Problem {
         }
         if let Some(challenge) = self.challenge {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
+        }
+        if let Some(allow) = self.allow {
+            headers.insert(header::ALLOW, HeaderValue::from_static(allow));
         }
         if self.close {
             headers.insert(header::CONNECTION, HeaderValue::from_static("close"));

@@ -1,6 +1,12 @@
 //! Which agent is asked, and for what.
 
-use super::support::{Agent, Gateway, Head, get, soon};
+use http::Request;
+
+use super::support::{
+    Agent, Gateway, Head, get,
+    http2::{Client, feed},
+    soon,
+};
 
 const OK: &str = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 
@@ -95,15 +101,32 @@ async fn a_path_that_climbs_is_refused_and_the_connection_goes_on() {
 async fn what_has_no_path_reaches_no_agent() {
     let agent = Agent::new().await;
     let gateway = Gateway::before(&agent);
-    for request in [
-        "CONNECT example.com:443 HTTP/1.1\r\nhost: example.com:443\r\n\r\n",
-        "OPTIONS * HTTP/1.1\r\nhost: gate\r\n\r\n",
-    ] {
-        let mut client = gateway.ask(request).await;
-        let head = client.head().await;
-        assert_eq!(head.status(), 404, "{request}");
+    let (head, _) = gateway.ask("OPTIONS * HTTP/1.1\r\nhost: gate\r\n\r\n").await.refusal().await;
+    assert_eq!(head.status(), 404);
+    assert!(agent.is_left_alone().await);
+}
+
+#[tokio::test]
+async fn tunnels_and_traces_reach_no_agent() {
+    let agent = Agent::new().await;
+    let gateway = Gateway::before(&agent);
+    let allowed = |allow: Option<&str>| {
+        allow.is_some_and(|allow| allow.contains("POST") && !allow.contains("CONNECT") && !allow.contains("TRACE"))
+    };
+    for request in ["CONNECT gate:443", "CONNECT /x", "CONNECT http://gate/x", "TRACE /x", "TRACE http://gate/x"] {
+        let request = format!("{request} HTTP/1.1\r\nhost: gate\r\n\r\n");
+        let (head, code) = gateway.ask(&request).await.refusal().await;
+        assert_eq!((head.status(), code.as_str()), (405, "METHOD_NOT_ALLOWED"), "{request}");
+        assert!(allowed(head.header("allow")), "{request}");
+    }
+    let mut client = Client::connect(&gateway).await;
+    for request in [Request::builder().method("TRACE").uri("http://gate/x"), Request::connect("gate:443")] {
+        let answer = soon(client.send(request, feed().1)).await.unwrap();
+        assert_eq!(answer.status(), 405);
+        assert!(allowed(answer.headers()["allow"].to_str().ok()));
     }
     assert!(agent.is_left_alone().await);
+    gateway.shows("tidegate_requests_refused_total", &["reason=\"malformed\""], 7.0).await;
 }
 
 #[tokio::test]
