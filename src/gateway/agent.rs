@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use http::{HeaderMap, Method, Request, Response, header};
+use http::{HeaderMap, Method, Request, Response, header, uri::PathAndQuery};
 
 use super::{
     alarm::Alarm,
@@ -75,10 +75,8 @@ pub enum Failure {
 pub struct Errand<'a> {
     /// The method.
     pub method: Method,
-    /// What is left of the path below the route.
-    pub rest: &'a str,
-    /// The client's query.
-    pub query: Option<&'a str>,
+    /// What to ask each url for.
+    pub targets: &'a [PathAndQuery],
     /// As the agent shall see them.
     pub headers: HeaderMap,
     /// The body.
@@ -119,6 +117,12 @@ impl Agent {
         &self.endpoints
     }
 
+    /// What to ask each url for, by what is left of the path below the route and the client's query; `None` if that is too
+    /// long for one of them.
+    pub fn targets(&self, rest: &str, query: Option<&str>) -> Option<Vec<PathAndQuery>> {
+        self.endpoints.iter().map(|endpoint| route::target(endpoint.uri(), rest, query)).collect()
+    }
+
     /// Lets go of connections that are of no more use.
     pub fn sweep(&self) {
         self.standings.look(Instant::now());
@@ -154,7 +158,7 @@ impl Agent {
         errand: Errand<'_>,
         out_of_time: &Cell<Option<Failure>>,
     ) -> Result<(Response<Download>, Rc<Endpoint>), Failure> {
-        let Errand { method, rest, query, mut headers, mut upload, reading, .. } = errand;
+        let Errand { method, targets, mut headers, mut upload, reading, .. } = errand;
         if let Some(reading) = reading {
             upload = translated(upload, &mut headers, &reading).await?;
         } else if is_coded(&headers) && headers::carry_json(&method, &headers) {
@@ -170,7 +174,8 @@ impl Agent {
         *request.headers_mut() = headers;
         let mut failure = Failure::Unreachable;
         let order = self.standings.order(thread.as_deref(), Instant::now());
-        for endpoint in order.into_iter().filter_map(|place| self.endpoints.get(place)) {
+        let place = |place: usize| self.endpoints.get(place).zip(targets.get(place));
+        for (endpoint, target) in order.into_iter().filter_map(place) {
             loop {
                 let mut attempt = Attempted::at(endpoint, out_of_time);
                 let (link, used) = match endpoint.link().await {
@@ -184,7 +189,12 @@ impl Agent {
                         break;
                     }
                 };
-                endpoint.address(&mut request, &route::target(endpoint.uri(), rest, query), link.version());
+                if let Err(error) = endpoint.address(&mut request, target, link.version()) {
+                    tracing::error!(endpoint = %endpoint.uri(), %error, "a request cannot be addressed to the agent");
+                    attempt.failed(Attempt::Unreachable);
+                    failure = Failure::Unreachable;
+                    break;
+                }
                 match link.exchange(request, endpoint).await {
                     Ok(mut answer) => {
                         attempt.answered(&mut answer);

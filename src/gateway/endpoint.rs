@@ -12,7 +12,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use http::{HeaderValue, Request, Uri, Version, header};
+use http::{
+    HeaderValue, Request, Uri, Version, header,
+    uri::{Authority, InvalidUriParts, PathAndQuery},
+};
 use tokio::{net::TcpStream, task::unconstrained};
 
 use super::{
@@ -44,6 +47,8 @@ pub struct Endpoint {
     uri: Uri,
     label: Arc<str>,
     host_header: HeaderValue,
+    /// The same, for HTTP/2.
+    authority: Authority,
     connector: Connector,
     connect_limit: Duration,
     standing: Standing,
@@ -72,7 +77,9 @@ impl Endpoint {
             Some((_, host)) => host.clone(),
             None => HeaderValue::from_str(host_header).map_err(io::Error::other)?,
         };
+        let no_host = |error| io::Error::other(format!("the agent `{}` has a host that is none: {error}", agent.name));
         Ok(Rc::new(Self {
+            authority: Authority::try_from(host_header.as_bytes()).map_err(no_host)?,
             host_header,
             label: Arc::from(config::shown_url(&uri.to_string())),
             uri: uri.clone(),
@@ -101,20 +108,28 @@ impl Endpoint {
 
     /// Addresses a request to it in this version of HTTP, for this path and query, at its own host unless the
     /// configuration has chosen another.
-    pub fn address<B>(&self, request: &mut Request<B>, target: &str, version: Version) {
+    ///
+    /// # Errors
+    ///
+    /// What is asked for and where makes no url.
+    pub fn address<B>(
+        &self,
+        request: &mut Request<B>,
+        target: &PathAndQuery,
+        version: Version,
+    ) -> Result<(), InvalidUriParts> {
         let mut parts = http::uri::Parts::default();
-        parts.path_and_query = target.parse().ok();
-        *request.version_mut() = version;
+        parts.path_and_query = Some(target.clone());
         if version == Version::HTTP_2 {
             parts.scheme = self.uri.scheme().cloned();
-            parts.authority = self.host_header.to_str().ok().and_then(|host| host.parse().ok());
+            parts.authority = Some(self.authority.clone());
             request.headers_mut().remove(header::HOST);
         } else {
             request.headers_mut().insert(header::HOST, self.host_header.clone());
         }
-        if let Ok(uri) = Uri::from_parts(parts) {
-            *request.uri_mut() = uri;
-        }
+        *request.version_mut() = version;
+        *request.uri_mut() = Uri::from_parts(parts)?;
+        Ok(())
     }
 
     /// A connection that works as far as one can tell, and whether it was used before.

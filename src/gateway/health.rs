@@ -88,15 +88,15 @@ fn request(
     health: &config::Health,
     headers: &HeaderRules,
     version: Version,
-) -> Request<Empty<Bytes>> {
+) -> Result<Request<Empty<Bytes>>, String> {
     const AGENT: HeaderValue = HeaderValue::from_static(concat!("tidegate/", env!("CARGO_PKG_VERSION")));
     let mut request = Request::new(Empty::new());
     request.headers_mut().insert(header::USER_AGENT, AGENT);
     for (name, value) in &headers.set {
         request.headers_mut().insert(name, value.clone());
     }
-    endpoint.address(&mut request, health.path.as_str(), version);
-    request
+    let addressed = endpoint.address(&mut request, &health.path, version);
+    addressed.map(|()| request).map_err(|error| format!("it cannot be asked: {error}"))
 }
 
 /// The status of the answer. Its body is of no interest, and the connection is closed after it.
@@ -104,7 +104,7 @@ async fn ask(endpoint: &Endpoint, health: &config::Health, headers: &HeaderRules
     let failed = |error: hyper::Error| format!("it did not answer: {error}");
     let connecting = endpoint.connect().await;
     let (stream, version) = connecting.map_err(|error| format!("it took no connection: {error}"))?;
-    let request = request(endpoint, health, headers, version);
+    let request = request(endpoint, health, headers, version)?;
     // Gone with whoever waits for the answer.
     let mut driving = JoinSet::new();
     let answer = if version == Version::HTTP_2 {

@@ -76,6 +76,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn an_agents_own_host_can_be_asked_for_over_either_version() {
+        let tried = |host: &str| {
+            let agent = format!("[agents.bot]\nurl = \"http://a/\"\nheaders = {{ set = {{ host = \"{host}\" }} }}\n");
+            try_out(&Config::from_toml(&format!("{agent}[[routes]]\nagent = \"bot\"")).unwrap())
+        };
+        assert!(tried("inner.example:8080").is_ok());
+        let error = tried("inner example").unwrap_err().to_string();
+        assert!(error.contains("the agent `bot`"), "{error}");
+    }
+
+    #[test]
     fn what_each_by_itself_can_be_served_may_be_too_much_together() {
         let tried = |patterns: &[&str]| {
             let rules: Vec<_> = patterns.iter().map(|p| format!("{{ pattern = '{p}', with = '' }}")).collect();

@@ -126,6 +126,12 @@ impl Problem {
             "this gateway opens no tunnels and shows no requests; CONNECT and TRACE end here",
         )
     };
+    /// A path that is too long behind the agent's own.
+    pub const URI_TOO_LONG: Self = Self::new(
+        StatusCode::URI_TOO_LONG,
+        "URI_TOO_LONG",
+        "the request's path and query are too long to be passed on",
+    );
     /// More lines in the head than anyone reads.
     pub const TOO_MANY_HEADERS: Self = Self::new(
         StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,

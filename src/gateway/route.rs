@@ -3,7 +3,7 @@
 
 use http::{
     HeaderMap, HeaderValue, Request, Uri, Version, header,
-    uri::{Authority, Scheme},
+    uri::{Authority, PathAndQuery, Scheme},
 };
 
 use crate::config;
@@ -115,8 +115,9 @@ pub fn host_of<'a>(uri: &'a Uri, headers: &'a HeaderMap) -> Option<&'a str> {
     }
 }
 
-/// The path and query to ask the agent for: its own path, then the rest of the client's, then both queries.
-pub fn target(agent: &Uri, rest: &str, query: Option<&str>) -> String {
+/// The path and query to ask the agent for: its own path, then the rest of the client's, then both queries. `None`: it is
+/// longer than a target can be.
+pub fn target(agent: &Uri, rest: &str, query: Option<&str>) -> Option<PathAndQuery> {
     let base = agent.path();
     let mut target = String::with_capacity(base.len() + rest.len() + query.map_or(0, str::len) + 2);
     target.push_str(if rest.is_empty() { base } else { base.trim_end_matches('/') });
@@ -126,7 +127,7 @@ pub fn target(agent: &Uri, rest: &str, query: Option<&str>) -> String {
         target.push(if i == 0 { '?' } else { '&' });
         target.push_str(query);
     }
-    target
+    target.try_into().ok()
 }
 
 #[cfg(test)]
@@ -149,13 +150,17 @@ mod tests {
 
     #[test]
     fn the_rest_and_the_query_are_appended_to_the_agents_url() {
-        let target = |agent: &str, rest, query| super::target(&agent.parse().unwrap(), rest, query);
-        assert_eq!(target("http://a/agui", "", None), "/agui");
-        assert_eq!(target("http://a/agui/", "", None), "/agui/");
-        assert_eq!(target("http://a/agui/", "/info", Some("x=1")), "/agui/info?x=1");
-        assert_eq!(target("http://a", "", Some("x=%20")), "/?x=%20");
-        assert_eq!(target("http://a?k=v", "/i", Some("x=1")), "/i?k=v&x=1");
-        assert_eq!(target("http://a/agui", "/", None), "/agui/");
+        let target = |agent: &str, rest: &str, query| {
+            super::target(&agent.parse().unwrap(), rest, query).map(|target| target.to_string())
+        };
+        assert_eq!(target("http://a/agui", "", None).as_deref(), Some("/agui"));
+        assert_eq!(target("http://a/agui/", "", None).as_deref(), Some("/agui/"));
+        assert_eq!(target("http://a/agui/", "/info", Some("x=1")).as_deref(), Some("/agui/info?x=1"));
+        assert_eq!(target("http://a", "", Some("x=%20")).as_deref(), Some("/?x=%20"));
+        assert_eq!(target("http://a?k=v", "/i", Some("x=1")).as_deref(), Some("/i?k=v&x=1"));
+        assert_eq!(target("http://a/agui", "/", None).as_deref(), Some("/agui/"));
+        let long = |bytes: usize| target("http://a/agui", &format!("/{}", "b".repeat(bytes - 6)), None);
+        assert!(long(65_534).is_some() && long(65_535).is_none());
     }
 
     #[test]

@@ -3,7 +3,9 @@
 
 use std::{convert::Infallible, rc::Rc, sync::Arc, time::Instant};
 
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Version, header};
+use http::{
+    HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Version, header, uri::PathAndQuery,
+};
 use hyper::body::Incoming;
 
 use super::{
@@ -114,6 +116,8 @@ struct Story {
     site: Rc<Site>,
     peer: Peer,
     origin: Origin,
+    /// What to ask each url of the agent for.
+    targets: Vec<PathAndQuery>,
     trace: TraceParent,
     starts_trace: bool,
     accepted: Accepted,
@@ -163,6 +167,9 @@ impl Story {
         };
         let client = origin.client(headers, &setup.trusted_proxies);
         let mut guest = site.gate.admit(headers, client).await?;
+        let rest = route::rest_of(&site.config.path, request.uri().path()).unwrap_or_default();
+        let targets = site.agent.targets(rest, request.uri().query());
+        let targets = targets.ok_or((Problem::URI_TOO_LONG, Refusal::Malformed))?;
         let declared = headers.get(header::CONTENT_LENGTH).and_then(|n| n.to_str().ok()?.parse::<u64>().ok());
         if declared.is_some_and(|length| length > site.config.limits.body) {
             return Err((Problem::BODY_TOO_LARGE, Refusal::Body));
@@ -188,6 +195,7 @@ impl Story {
             client,
             guest,
             origin,
+            targets,
             accepted,
             client_version,
             carries_json,
@@ -257,8 +265,7 @@ impl Story {
         }
         let errand = Errand {
             method: head.method,
-            rest: route::rest_of(&self.site.config.path, head.uri.path()).unwrap_or_default(),
-            query: head.uri.query(),
+            targets: &self.targets,
             headers: head.headers,
             upload: Upload::new(body, self.intake.clone()),
             reading,

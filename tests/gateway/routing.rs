@@ -107,6 +107,22 @@ async fn what_has_no_path_reaches_no_agent() {
 }
 
 #[tokio::test]
+async fn a_path_that_is_too_long_behind_the_agents_own_reaches_no_agent() {
+    let agent = Agent::new().await;
+    let gateway = Gateway::start(&format!("agent = \"http://{}/{}\"", agent.address(), "a".repeat(499)));
+    let path = |bytes: usize| format!("/{}", "b".repeat(bytes - 1));
+    let (head, code) = gateway.ask(get(&path(65_035))).await.refusal().await;
+    assert_eq!((head.status(), code.as_str()), (414, "URI_TOO_LONG"));
+    let mut client = Client::connect(&gateway).await;
+    let answer = soon(client.send(Request::get(format!("http://gate{}", path(65_035))), feed().1)).await.unwrap();
+    assert_eq!(answer.status(), 414);
+    gateway.shows("tidegate_requests_refused_total", &["reason=\"malformed\""], 2.0).await;
+    assert!(agent.is_left_alone().await);
+    let head = reaches(&gateway, &get(&path(65_034)), &agent).await;
+    assert_eq!(head.asks().1.len(), 65_534);
+}
+
+#[tokio::test]
 async fn tunnels_and_traces_reach_no_agent() {
     let agent = Agent::new().await;
     let gateway = Gateway::before(&agent);
