@@ -1,16 +1,25 @@
 //! The head of a request comes in; the same goes out, spelled so that there is one way to read it, or why it is refused. Who
 //! asks, and for what, is not looked at.
 
+use std::rc::Rc;
+
 use http::{HeaderMap, HeaderValue, Method, Request, Version, header};
 
-use super::{admit::Refused, headers, length, problem::Problem, route, socket::Line};
+use super::{
+    admit::Refused, headers, length, problem::Problem, route, setup::Setup, site::Site, socket::Line, spelling,
+};
 use crate::observe::Refusal;
 
 /// The most lines of a head. Over HTTP/1.1 nobody gets here with more.
 const MOST_LINES: usize = 100;
 
-/// Refuses what two readers could take for different requests. Who came over HTTP/1.1 has a `line`.
-pub fn check<B>(request: &mut Request<B>, line: Option<&Line>) -> Result<(), Refused> {
+/// Refuses what two readers could take for different requests. Who came over HTTP/1.1 has a `line`; the `site` is the one of `setup` that the
+/// request is for.
+pub fn check<B>(
+    request: &mut Request<B>,
+    line: Option<&Line>,
+    (setup, site): (&Setup, Option<&Rc<Site>>),
+) -> Result<(), Refused> {
     let malformed = |problem| Err((problem, Refusal::Malformed));
     // A length beside a transfer coding is gone from the headers by now.
     let is_framed = line.is_none_or(Line::is_clear) && headers::are_framed_plainly(request.headers());
@@ -29,8 +38,11 @@ pub fn check<B>(request: &mut Request<B>, line: Option<&Line>) -> Result<(), Ref
     if !route::names_its_host(request) {
         return malformed(Problem::BAD_HOST);
     }
-    if route::climbs(request.uri().path()) {
+    if spelling::climbs(request.uri().path()) {
         return malformed(Problem::BAD_PATH);
+    }
+    if setup.slips_by(request, site) {
+        return malformed(Problem::BAD_SPELLING);
     }
     Ok(())
 }

@@ -44,6 +44,7 @@ mod setup;
 mod site;
 mod socket;
 mod source;
+mod spelling;
 mod standing;
 mod stream;
 mod tally;

@@ -108,6 +108,12 @@ impl Problem {
     /// A path that could climb out of its route.
     pub const BAD_PATH: Self =
         Self::new(StatusCode::BAD_REQUEST, "BAD_PATH", "the path has a `..` segment; ask for the path it leads to");
+    /// A path that an agent could read as one of another route.
+    pub const BAD_SPELLING: Self = Self::new(
+        StatusCode::BAD_REQUEST,
+        "BAD_PATH",
+        "spelled plainly, the path is another route's; ask without `//`, `/./`, `;` and escapes that need not be",
+    );
     /// `Content-Length` and `Transfer-Encoding` at odds.
     pub const BAD_FRAMING: Self = Self {
         close: true,

@@ -70,7 +70,7 @@ pub async fn answer(
     let version = request.version();
     let page = site.and_then(|site| site.page(request.headers()));
     let is_preflight = page.is_some() && cors::is_preflight(&request);
-    let sound = head::check(&mut request, line.as_deref());
+    let sound = head::check(&mut request, line.as_deref(), (&setup, site));
     let answer = match &page {
         Some(page) if is_preflight && sound.is_ok() => page.preflight(request.headers()),
         Some(page) if sound.is_ok() && page.is_foreign_form(&request) => Err((Problem::ORIGIN, Refusal::Origin)),

@@ -5,7 +5,7 @@ use std::{io, rc::Rc, sync::Arc};
 use http::Request;
 use ipnet::IpNet;
 
-use super::{agent::Agent, certificates::Certificates, cors, crowd::Crowd, plan::Plan, route, site::Site};
+use super::{agent::Agent, certificates::Certificates, cors, crowd::Crowd, plan::Plan, route, site::Site, spelling};
 use crate::observe::Metrics;
 
 /// One thread's share of a configuration.
@@ -53,18 +53,37 @@ impl Setup {
 
     /// The site that a request is for.
     pub fn site_for<B>(&self, request: &Request<B>) -> Option<&Rc<Site>> {
-        let (path, headers) = (request.uri().path(), request.headers());
+        let path = request.uri().path();
+        self.choose(request, |site| route::rest_of(&site.config.path, path).is_some())
+    }
+
+    /// Whether a request for `site` would be for another one, were its path spelled plainly: an agent that reads it so would
+    /// do what another route stands before.
+    pub fn slips_by<B>(&self, request: &Request<B>, site: Option<&Rc<Site>>) -> bool {
+        let path = request.uri().path();
+        if !spelling::is_odd(path) {
+            return false;
+        }
+        let path = spelling::plain(path);
+        let base = |site: &Rc<Site>| spelling::plain(&site.config.path).into_owned();
+        let plainly = self.choose(request, |site| route::rest_of(&base(site), &path).is_some());
+        plainly.map(base) != site.map(base)
+    }
+
+    /// The first site whose path is right, and all else that a request has.
+    fn choose<B>(&self, request: &Request<B>, is_below: impl Fn(&Rc<Site>) -> bool) -> Option<&Rc<Site>> {
+        let headers = request.headers();
         let host = route::host_of(request.uri(), headers);
+        let reaches = |site: &&Rc<Site>| route::is_at(&site.config, host) && is_below(site);
         if cors::is_preflight(request) {
             // A preflight has none of the headers that tell routes apart; any of them that knows the page will do.
-            let first = self.sites.iter().find(|site| route::reaches(&site.config, host, path))?;
-            let alike =
-                |site: &&Rc<Site>| site.config.path == first.config.path && route::reaches(&site.config, host, path);
+            let first = self.sites.iter().find(reaches)?;
+            let alike = |site: &&Rc<Site>| site.config.path == first.config.path && reaches(site);
             let knows = |site: &&Rc<Site>| site.page(headers).is_some_and(|page| page.may_ask());
             if let Some(site) = self.sites.iter().filter(alike).find(knows) {
                 return Some(site);
             }
         }
-        self.sites.iter().find(|site| route::serves(&site.config, host, path, headers))
+        self.sites.iter().find(|site| reaches(site) && route::is_for(&site.config, headers))
     }
 }

@@ -71,6 +71,11 @@ async fn the_longest_path_wins_then_the_host_then_the_headers() {
         (ask("/shop/x", "x", "x-tenant: acme\r\n"), 3, "/a3/x"),
         (ask("/shop/x", "x", "x-tenant: ACME\r\n"), 0, "/a0/x"),
         (ask("http://chat.example/shop", "x", ""), 2, "/a2"),
+        (ask("/shop/x", "chat.example.", ""), 2, "/a2/x"),
+        (ask("/shop/x", "Chat.Example.:8080", ""), 2, "/a2/x"),
+        (ask("/shop/x", "x", "x-tenant: acme\r\nx-tenant: acme\r\n"), 3, "/a3/x"),
+        (ask("/shop/x", "x", "x-tenant: acme\r\nx-tenant: other\r\n"), 0, "/a0/x"),
+        (ask("/shop/x", "x", "x-tenant: other\r\nx-tenant: acme\r\n"), 0, "/a0/x"),
     ] {
         assert_eq!(reaches(&gateway, &request, &agents[agent]).await.asks().1, target, "{request}");
     }
@@ -85,7 +90,7 @@ async fn a_path_that_climbs_is_refused_and_the_connection_goes_on() {
     let agent = Agent::new().await;
     let gateway = Gateway::before(&agent);
     let mut client = gateway.connect().await;
-    for path in ["/a/../b", "/%2e%2E/b", "/a%2f..", "/a/..%5cb"] {
+    for path in ["/a/../b", "/%2e%2E/b", "/a%2f..", "/a/..%5cb", "/a/..;/b", "/a/..;x=y", "/a/%2e%2e%3bx/b"] {
         client.send(get(path)).await;
         let (head, code) = client.refusal().await;
         assert_eq!((head.status(), code.as_str()), (400, "BAD_PATH"), "{path}");
@@ -95,6 +100,53 @@ async fn a_path_that_climbs_is_refused_and_the_connection_goes_on() {
     assert_eq!(head.asks().1, "/agui/fine");
     connection.send(OK).await;
     assert_eq!(client.message().await.0.status(), 200);
+}
+
+#[tokio::test]
+async fn no_spelling_of_a_path_slips_by_the_route_that_it_is_of() {
+    let agent = Agent::new().await;
+    let gateway = Gateway::start(&format!(
+        "[agents.bot]\nurl = \"{}\"
+        [[routes]]
+        path = \"/\"\nagent = \"bot\"
+        [[routes]]
+        path = \"/admin\"\nagent = \"bot\"
+        auth = {{ api_keys = [{{ name = \"a\", sha256 = \"{}\" }}] }}
+        [[routes]]
+        path = \"/admin%20area\"\nagent = \"bot\"\n",
+        agent.url(),
+        "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+    ));
+    let mut old = gateway.connect().await;
+    let mut new = Client::connect(&gateway).await;
+    for path in [
+        "//admin",
+        "/./admin/x",
+        "/%61dmin",
+        "/admin;a=b",
+        "/admin;a=b/x",
+        "/admin%3Ba",
+        "/admin%2fx",
+        "/;/admin",
+        "/.;a/%61dmin/x",
+        "/%2fadmin",
+        "/x/..;/admin",
+    ] {
+        old.send(get(path)).await;
+        let (head, code) = old.refusal().await;
+        assert_eq!((head.status(), code.as_str()), (400, "BAD_PATH"), "{path}");
+        let answer = soon(new.send(Request::get(format!("http://gate{path}")), feed().1)).await.unwrap();
+        assert_eq!(answer.status(), 400, "{path}");
+    }
+    for path in ["/admin", "/admin/", "/admin//x", "/admin/%61;b/./c"] {
+        assert_eq!(refused(&gateway, &get(path)).await.0.status(), 401, "{path}");
+    }
+    assert!(agent.is_left_alone().await);
+    for path in ["/administer", "/a//b/./c;d/%61?//admin", "/x/admin;a", "/%252e", "/admin.x/..y", "/%61dmins", "/%E4"]
+    {
+        assert_eq!(reaches(&gateway, &get(path), &agent).await.asks().1, format!("/agui{path}"));
+    }
+    assert_eq!(reaches(&gateway, &get("/admin%20area/x;y"), &agent).await.asks().1, "/agui/x;y");
 }
 
 #[tokio::test]

@@ -181,7 +181,11 @@ impl Text for Host {
         if authority.host() != text || text.is_empty() {
             return wrong("write only the name, without scheme, port or path");
         }
-        Ok(Self(text.to_ascii_lowercase()))
+        // With a dot behind it a host is the same one.
+        match text.strip_suffix('.').unwrap_or(text) {
+            "" => wrong("write the name, as in \"chat.example.com\""),
+            name => Ok(Self(name.to_ascii_lowercase())),
+        }
     }
 
     fn write(&self) -> String {

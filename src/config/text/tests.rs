@@ -140,7 +140,8 @@ fn paths_and_hosts_are_plain() {
     }
     assert_eq!(rewritten::<Host>("Chat.Example.com"), "chat.example.com");
     assert_eq!(rewritten::<Host>("[::1]"), "[::1]");
-    for wrong in ["", "a:80", "*.a.com", "http://a", "a/b", "a b", "u@a"] {
+    assert_eq!(rewritten::<Host>("a.example."), "a.example");
+    for wrong in ["", ".", "a:80", "*.a.com", "http://a", "a/b", "a b", "u@a"] {
         assert!(error::<Host>(wrong).contains("is not a host name"), "{wrong}");
     }
 }
