@@ -48,6 +48,11 @@ pub enum KeySet {
     File(PathBuf),
 }
 
+impl KeySet {
+    /// The largest set that is read, in bytes.
+    pub const LARGEST: usize = 1 << 20;
+}
+
 /// A signature of a public key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names are those of RFC 7518 and RFC 8037")]

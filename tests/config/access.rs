@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tidegate::config::{Algorithm, Budget, By, Flags, KeySet};
+use tidegate::config::{Algorithm, Budget, By, Config, Flags, KeySet};
 
 use super::{AGENT, fails, load, toml};
 
@@ -58,6 +58,32 @@ fn the_issuers_keys_may_be_behind_tls() {
     let config = toml(&format!("{AGENT}[defaults]\nauth = {{ {} }}\n", jwt("").replace("http:", "https:")));
     let jwt = config.routes[0].auth.as_ref().unwrap().jwt.as_ref().unwrap();
     assert_eq!(jwt.jwks, KeySet::Url("https://a/keys".parse().unwrap()));
+}
+
+#[test]
+fn a_file_that_has_no_list_of_keys_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("keys.json");
+    let load = || {
+        let jwt = jwt("").replace("http://a/keys", file.to_str().unwrap());
+        Config::from_toml(&format!("{AGENT}[defaults]\nauth = {{ {jwt} }}\n")).map_err(|errors| errors.to_string())
+    };
+    let told = |what: &str| {
+        let error = load().unwrap_err();
+        assert!(error.contains("defaults.auth.jwt.jwks: the file `") && error.contains(what), "{error}");
+    };
+    told("cannot be read: No such file");
+    for text in ["", "-----BEGIN PUBLIC KEY-----", "null", "{}", "{\"keys\":{}}", "{\"keys\":null}", "{\"keys\":[]} x"]
+    {
+        std::fs::write(&file, text).unwrap();
+        told("is no JWK set; it must be a JSON object with the keys as a list, `keys`");
+    }
+    std::fs::write(&file, " ".repeat((1 << 20) + 1)).unwrap();
+    told("is larger than 1 MiB");
+    for text in ["{\"keys\":[]}", "{\"keys\":[null,{\"kty\":\"EC\"}],\"more\":1}"] {
+        std::fs::write(&file, text).unwrap();
+        assert!(load().is_ok(), "{text}");
+    }
 }
 
 #[test]

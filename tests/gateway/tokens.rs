@@ -198,6 +198,19 @@ async fn the_keys_may_be_in_a_file_that_changes() {
 }
 
 #[tokio::test]
+async fn keys_that_cannot_be_read_do_not_take_the_others_with_them() {
+    let agent = Agent::new().await;
+    let key = Key::ec("a");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("keys.json");
+    for odd in [json!(null), json!({ "kty": "AKP", "kid": "b" }), json!({ "kty": "EC", "crv": "P-9", "kid": 7 })] {
+        std::fs::write(&file, json!({ "keys": [odd, key.public(), odd] }).to_string()).unwrap();
+        let gateway = Gateway::with(&agent, "", &format!("auth = {{ {} }}", jwt(file.to_str().unwrap(), "")));
+        runs(&gateway, &agent, &key.token(&claims(json!({})))).await;
+    }
+}
+
+#[tokio::test]
 async fn a_key_and_a_token_may_let_in_side_by_side_and_claims_are_counted_apart() {
     let agent = Agent::new().await;
     let key = Key::ec("a");

@@ -1,6 +1,8 @@
 //! `auth`, `cors` and the limits that depend on them as written come in, with `[defaults]` in them; what asks for more
 //! than it can tell is found, and the checked ones go out.
 
+use std::{fs::File, io::Read as _, path::Path};
+
 use http::uri::Scheme;
 
 use super::{Context, tls};
@@ -97,9 +99,9 @@ fn jwt(written: &written::Jwt, places: &Places<'_>, found: &mut Found<'_>) -> Op
             }
             text::KeySet::File(file) => {
                 let file = places.context.secrets.folder.join(file);
-                if let Err(error) = std::fs::File::open(&file) {
+                if let Err(why) = key_set(&file) {
                     let path = path("jwks", found);
-                    found.value(&path, format!("the file `{}` cannot be read: {error}", file.display()));
+                    found.value(&path, format!("the file `{}` {why}", file.display()));
                 }
                 KeySet::File(file)
             }
@@ -110,6 +112,25 @@ fn jwt(written: &written::Jwt, places: &Places<'_>, found: &mut Found<'_>) -> Op
         algorithms: written.algorithms.iter().map(|algorithm| self::algorithm(*algorithm)).collect(),
         claim: written.claim.0.clone(),
     })
+}
+
+/// Whether this file has a list of keys. Those in it are read later, and again when it changes.
+fn key_set(file: &Path) -> Result<(), String> {
+    #[derive(serde::Deserialize)]
+    struct Set {
+        #[serde(rename = "keys")]
+        _keys: Vec<serde::de::IgnoredAny>,
+    }
+    let mut text = Vec::new();
+    let read = File::open(file).and_then(|file| file.take(KeySet::LARGEST as u64 + 1).read_to_end(&mut text));
+    match read {
+        Err(error) => Err(format!("cannot be read: {error}")),
+        Ok(size) if size > KeySet::LARGEST => Err("is larger than 1 MiB, which no JWK set is".into()),
+        // What the parser says may show a key.
+        Ok(_) => serde_json::from_slice::<Set>(&text)
+            .map(drop)
+            .map_err(|_| "is no JWK set; it must be a JSON object with the keys as a list, `keys`".into()),
+    }
 }
 
 fn algorithm(written: written::Algorithm) -> Algorithm {

@@ -11,8 +11,9 @@ use std::{
 use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 use jsonwebtoken::{
     Algorithm, AlgorithmFamily, DecodingKey,
-    jwk::{Jwk, JwkSet, KeyAlgorithm, PublicKeyUse},
+    jwk::{Jwk, KeyAlgorithm, PublicKeyUse},
 };
+use serde_json::Value;
 
 use super::fetch::{self, Why};
 use crate::config::KeySet;
@@ -25,8 +26,6 @@ const LOOK_AGAIN: Duration = Duration::from_secs(10);
 const LOOKS: std::num::NonZeroU32 = std::num::NonZeroU32::MIN.saturating_add(3);
 /// How long reading may take.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// The largest set, in bytes.
-const LARGEST: usize = 1 << 20;
 /// The most keys of a set; those beyond are not looked at.
 const MOST: usize = 64;
 
@@ -52,11 +51,12 @@ pub struct Key {
 }
 
 impl Key {
-    fn of(jwk: &Jwk) -> Option<Self> {
-        let common = &jwk.common;
-        let signs = common.public_key_use.as_ref().is_none_or(|used| *used == PublicKeyUse::Signature);
-        let key = DecodingKey::from_jwk(jwk).ok().filter(|key| signs && key.family() != AlgorithmFamily::Hmac)?;
-        Some(Self { id: common.key_id.clone(), algorithm: common.key_algorithm, key })
+    /// The key of this entry, if signatures can be checked with it by whoever must not make any.
+    fn of(jwk: Jwk, key: DecodingKey) -> Option<Self> {
+        let common = jwk.common;
+        let signs = common.public_key_use.is_none_or(|used| used == PublicKeyUse::Signature);
+        let is_public = key.family() != AlgorithmFamily::Hmac;
+        (signs && is_public).then_some(Self { id: common.key_id, algorithm: common.key_algorithm, key })
     }
 
     /// Whether a token that names this key and algorithm may have been signed with it.
@@ -111,17 +111,23 @@ impl Jwks {
         let read = tokio::time::timeout(PATIENCE, self.load()).await;
         *read_at = Some(Instant::now());
         match read.unwrap_or_else(|_| Err("it took too long".into())) {
-            Ok(keys) => *self.keys.write().unwrap_or_else(PoisonError::into_inner) = Some(keys),
+            Ok((keys, unread)) => {
+                if !unread.is_empty() {
+                    let keys = format!("{unread:?}");
+                    tracing::warn!(%keys, place = %self, "some of the keys that tokens are signed with cannot be read");
+                }
+                *self.keys.write().unwrap_or_else(PoisonError::into_inner) = Some(keys);
+            }
             Err(error) => tracing::warn!(%error, place = %self, "the keys that tokens are signed with cannot be read"),
         }
     }
 
-    async fn load(&self) -> Result<Arc<[Key]>, Why> {
+    async fn load(&self) -> Result<(Arc<[Key]>, Vec<usize>), Why> {
         let bytes = match &self.place {
-            KeySet::Url(url) => fetch::get(url, LARGEST).await?,
+            KeySet::Url(url) => fetch::get(url, KeySet::LARGEST).await?,
             KeySet::File(path) => {
                 let mut bytes = Vec::new();
-                File::open(path)?.take(LARGEST as u64 + 1).read_to_end(&mut bytes)?;
+                File::open(path)?.take(KeySet::LARGEST as u64 + 1).read_to_end(&mut bytes)?;
                 bytes.into()
             }
         };
@@ -129,14 +135,29 @@ impl Jwks {
     }
 }
 
-/// The keys of a set that are of use here. A set without any is an error: it would shut everyone out.
-fn parse(bytes: &[u8]) -> Result<Arc<[Key]>, Why> {
-    if bytes.len() > LARGEST {
+/// A JWK set, whose keys may be of any kind.
+#[derive(serde::Deserialize)]
+struct Set {
+    keys: Vec<Value>,
+}
+
+/// The keys of a set that are of use here, and the places of those that cannot be read: one that is of a kind that nobody
+/// knows yet must not shut out those who have others. A set without any is an error: it would shut everyone out.
+fn parse(bytes: &[u8]) -> Result<(Arc<[Key]>, Vec<usize>), Why> {
+    if bytes.len() > KeySet::LARGEST {
         return Err("it is too large".into());
     }
-    let set: JwkSet = serde_json::from_slice(bytes).map_err(|_| "it is not a JWK set")?;
-    let keys: Arc<[Key]> = set.keys.iter().take(MOST).filter_map(Key::of).collect();
-    if keys.is_empty() { Err("it has no public key for signatures".into()) } else { Ok(keys) }
+    let set: Set = serde_json::from_slice(bytes).map_err(|_| "it is not a JWK set")?;
+    let (mut keys, mut unread) = (Vec::new(), Vec::new());
+    for (place, key) in set.keys.into_iter().take(MOST).enumerate() {
+        let read =
+            serde_json::from_value::<Jwk>(key).ok().and_then(|jwk| Some((DecodingKey::from_jwk(&jwk).ok()?, jwk)));
+        match read {
+            Some((key, jwk)) => keys.extend(Key::of(jwk, key)),
+            None => unread.push(place),
+        }
+    }
+    if keys.is_empty() { Err("it has no public key for signatures".into()) } else { Ok((keys.into(), unread)) }
 }
 
 impl std::fmt::Display for Jwks {
@@ -149,5 +170,37 @@ impl std::fmt::Display for Jwks {
             }
             KeySet::File(path) => path.display().fmt(f),
         }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_key_that_cannot_be_read_does_not_take_the_others_with_it() {
+        super::super::crypto::install();
+        let good =
+            json!({ "kty": "OKP", "crv": "Ed25519", "kid": "d", "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo" });
+        let bad = [
+            json!(null),
+            json!([]),
+            json!({}),
+            json!({ "kty": "AKP", "kid": "new" }),
+            json!({ "kty": "OKP", "crv": "Ed9", "x": "AA" }),
+            json!({ "kty": "OKP", "crv": "Ed25519", "kid": 7, "x": "AA" }),
+        ];
+        for bad in &bad {
+            let set = json!({ "keys": [bad, good, bad] });
+            let (keys, unread) = parse(set.to_string().as_bytes()).unwrap();
+            assert_eq!(unread, [0, 2], "{bad}");
+            assert!(keys.len() == 1 && keys[0].may_have_signed(Some("d"), Algorithm::EdDSA), "{bad}");
+        }
+        assert!(parse(json!({ "keys": bad }).to_string().as_bytes()).is_err());
+        let symmetric = json!({ "keys": [{ "kty": "oct", "k": "AAAA" }] });
+        assert!(parse(symmetric.to_string().as_bytes()).is_err());
     }
 }
