@@ -11,7 +11,7 @@ use tokio::{
     task::JoinHandle,
 };
 
-use super::{AdminState, Readiness, serve};
+use super::{AdminState, Readiness, serve, server};
 use crate::{config::ApiKey, gateway::Keys, observe::Metrics};
 
 struct Admin {
@@ -193,5 +193,33 @@ async fn with_keys_only_health_is_shown_to_everyone() {
     assert!(refused.status == 401 && !refused.body.contains("127.0.0.1"));
     for shown in ["authorization: Bearer key\r\n", "x-api-key: key\r\n"] {
         assert_eq!(admin.ask("GET", "/metrics", shown).await.status, 200, "{shown}");
+    }
+}
+
+#[tokio::test]
+async fn connections_that_are_held_open_keep_nobody_out() {
+    let admin = admin().await;
+    let mut held = Vec::new();
+    for _ in 0..server::MAX_CONNECTIONS + 10 {
+        held.push(TcpStream::connect(admin.address).await.unwrap());
+    }
+    let answer = tokio::time::timeout(Duration::from_secs(3), admin.ask("GET", "/livez", ""));
+    assert_eq!(answer.await.expect("it is not waited for").status, 200);
+    assert_eq!(held[0].read(&mut [0]).await.unwrap(), 0, "the oldest makes room");
+    let last = held.last_mut().unwrap();
+    last.write_all(b"GET /livez HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
+    assert_eq!(last.read(&mut [0]).await.unwrap(), 1, "the newest stays");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_idle_connection_is_closed_after_five_seconds() {
+    let admin = admin().await;
+    for request in ["", "GET /livez HTTP/1.1\r\n"] {
+        let mut stream = TcpStream::connect(admin.address).await.unwrap();
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let since = tokio::time::Instant::now();
+        let mut said = Vec::new();
+        stream.read_to_end(&mut said).await.unwrap();
+        assert!(since.elapsed().as_secs() == 5, "{request:?} {:?}", since.elapsed());
     }
 }
