@@ -66,11 +66,14 @@ fn is_host(value: &HeaderValue) -> bool {
     value.is_empty() || value.to_str().is_ok_and(is_named)
 }
 
-/// Whether this is a host with or without a port.
+/// Whether this is a host with or without a port. No name has a comma, which is what stands between two that were put
+/// together.
 fn is_named(text: &str) -> bool {
     text.parse::<Authority>().is_ok_and(|authority| {
         let host = authority.host();
-        !host.is_empty() && text.strip_prefix(host).is_some_and(|port| port.is_empty() || port_of(port).is_some())
+        !host.is_empty()
+            && !host.contains(',')
+            && text.strip_prefix(host).is_some_and(|port| port.is_empty() || port_of(port).is_some())
     })
 }
 
@@ -181,7 +184,7 @@ mod tests {
             assert!(names(new, &format!("http://{host}/x"), &[host]), "{host}");
             assert!(names(new, "/x", &[host]), "{host}");
         }
-        for host in ["u@a", "u:p@a", "a:65536", "a:b", "a:+1", ":80"] {
+        for host in ["u@a", "u:p@a", "a,b", "a:65536", "a:b", "a:+1", ":80"] {
             assert!(!names(old, "/x", &[host]), "{host}");
             assert!(!names(new, &format!("http://{host}/x"), &[]), "{host}");
             assert!(!names(old, &format!("http://{host}/x"), &["a"]), "{host}");

@@ -141,6 +141,7 @@ async fn a_request_has_one_host_that_is_one() {
         "host: a b/c@d",
         "host: a/b",
         "host: u@a",
+        "host: a,b",
         "host: a:b",
         "host: a:65536",
         "host: [::1",
