@@ -68,6 +68,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn cookies_that_were_cut_are_one_again() {
+        let mut headers = HeaderMap::new();
+        for cookie in ["a=1", "b=2"] {
+            headers.append(header::COOKIE, HeaderValue::from_static(cookie));
+        }
+        join_cookies(&mut headers);
+        let lines: Vec<_> = headers.get_all(header::COOKIE).iter().collect();
+        assert_eq!(lines, ["a=1; b=2"]);
+    }
+
+    #[test]
     fn cookies_are_one_line_however_many_they_come_in() {
         let mut headers = HeaderMap::new();
         assert_eq!(lines(&headers), 0);

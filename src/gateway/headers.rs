@@ -57,6 +57,16 @@ pub fn are_framed_plainly(headers: &HeaderMap) -> bool {
     codings.next().is_none_or(|coding| coding.as_bytes().eq_ignore_ascii_case(b"chunked")) && codings.next().is_none()
 }
 
+/// Whether an answer's body comes as it is once it is out of its chunks. Any other coding would be lost on the way, but for
+/// the one that is none, as old agents write it.
+pub fn comes_plainly(headers: &HeaderMap) -> bool {
+    let codings =
+        headers.get_all(header::TRANSFER_ENCODING).iter().flat_map(|line| line.as_bytes().split(|b| *b == b','));
+    let plain =
+        |coding: &[u8]| [&b"chunked"[..], b"identity", b""].iter().any(|name| name.eq_ignore_ascii_case(coding));
+    codings.map(<[u8]>::trim_ascii).all(plain)
+}
+
 /// Where a request came from, for those behind the gateway.
 #[derive(Clone, Debug)]
 pub struct Origin {
@@ -150,9 +160,6 @@ pub fn toward_agent(headers: &mut HeaderMap, origin: &Origin, rules: &HeaderRule
     if trailers {
         headers.insert(header::TE, HeaderValue::from_static("trailers"));
     }
-    if origin.version == Version::HTTP_2 {
-        join_cookies(headers);
-    }
     forwarded(headers, origin);
     headers.append(header::VIA, via(origin.version));
     for name in &rules.remove {
@@ -160,16 +167,6 @@ pub fn toward_agent(headers: &mut HeaderMap, origin: &Origin, rules: &HeaderRule
     }
     for (name, value) in &rules.set {
         headers.insert(name.clone(), value.clone());
-    }
-}
-
-/// Makes one line of the pieces that HTTP/2 may cut a cookie header into (RFC 9113, 8.2.3).
-fn join_cookies(headers: &mut HeaderMap) {
-    let pieces: Vec<&[u8]> = headers.get_all(header::COOKIE).iter().map(HeaderValue::as_bytes).collect();
-    if pieces.len() > 1
-        && let Ok(whole) = HeaderValue::from_bytes(&pieces.join(&b"; "[..]))
-    {
-        headers.insert(header::COOKIE, whole);
     }
 }
 
@@ -258,6 +255,16 @@ mod tests {
         {
             assert!(!plain(codings), "{codings:?}");
         }
+    }
+
+    #[test]
+    fn an_answer_comes_in_chunks_or_as_it_is() {
+        for (coding, plain) in
+            [("chunked", true), ("Identity", true), ("identity, chunked", true), ("gzip, chunked", false), ("x", false)]
+        {
+            assert_eq!(comes_plainly(&map(&[("transfer-encoding", coding)])), plain, "{coding}");
+        }
+        assert!(comes_plainly(&HeaderMap::new()));
     }
 
     fn map(list: &[(&'static str, &'static str)]) -> HeaderMap {
@@ -376,22 +383,6 @@ mod tests {
         ]);
         trailers_toward_agent(&mut trailers, &rules);
         assert_eq!(trailers, map(&[("x-sum", "7")]));
-    }
-
-    #[test]
-    fn a_cookie_cut_by_http_2_is_one_again() {
-        let cookies = || {
-            let mut headers = map(&[("cookie", "a=1")]);
-            headers.append(header::COOKIE, HeaderValue::from_static("b=2"));
-            headers
-        };
-        let lines = |version: Version| {
-            let mut headers = cookies();
-            toward_agent(&mut headers, &Origin { version, ..origin(false) }, &HeaderRules::default());
-            headers.get_all("cookie").iter().map(|line| line.to_str().unwrap().to_owned()).collect::<Vec<_>>()
-        };
-        assert_eq!(lines(Version::HTTP_2), ["a=1; b=2"]);
-        assert_eq!(lines(Version::HTTP_11), ["a=1", "b=2"]);
     }
 
     #[test]

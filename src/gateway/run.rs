@@ -283,7 +283,7 @@ impl Story {
 
     /// Answers with what the agent says.
     async fn tell(&self, mut answer: Response<Download>, endpoint: &Endpoint) -> Response<Body> {
-        if !length::settle(answer.headers_mut()) {
+        if !headers::comes_plainly(answer.headers()) || !length::settle(answer.headers_mut()) {
             return self.fails(Failure::Broken);
         }
         if self.carries_json {
