@@ -50,6 +50,7 @@ mod stream;
 mod tally;
 mod timers;
 mod translate;
+mod unread;
 mod upload;
 mod usage;
 mod worker;

@@ -138,6 +138,24 @@ impl Problem {
         "URI_TOO_LONG",
         "the request's path and query are too long to be passed on",
     );
+    /// What is no request, or is none that HTTP allows.
+    pub const BAD_REQUEST: Self = Self {
+        close: true,
+        ..Self::new(
+            StatusCode::BAD_REQUEST,
+            "BAD_REQUEST",
+            "this is not a request as HTTP has them; look at its request line, its headers and how its body is framed",
+        )
+    };
+    /// A head without end.
+    pub const HEAD_TOO_LARGE: Self = Self {
+        close: true,
+        ..Self::new(
+            StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+            "HEAD_TOO_LARGE",
+            "the request's head has more than 64 KiB or 100 headers; send less in it",
+        )
+    };
     /// More lines in the head than anyone reads.
     pub const TOO_MANY_HEADERS: Self = Self::new(
         StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
@@ -246,8 +264,8 @@ impl Problem {
         Self { retry_after: Some(seconds), ..self }
     }
 
-    /// The answer.
-    pub fn into_response(self) -> Response<Body> {
+    /// The body of the answer.
+    pub fn json(&self) -> String {
         let json = serde_json::json!({
             "type": "about:blank",
             "title": self.status.canonical_reason().unwrap_or("Error"),
@@ -255,7 +273,12 @@ impl Problem {
             "code": self.code,
             "detail": self.detail,
         });
-        let mut response = Response::new(Body::full(Bytes::from(json.to_string())));
+        json.to_string()
+    }
+
+    /// The answer.
+    pub fn into_response(self) -> Response<Body> {
+        let mut response = Response::new(Body::full(Bytes::from(self.json())));
         *response.status_mut() = self.status;
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));

@@ -19,7 +19,7 @@ use tokio::{
 };
 use tokio_rustls::server::TlsStream;
 
-use super::{alarm::Alarm, framing::Framing, handshake};
+use super::{alarm::Alarm, framing::Framing, handshake, unread::Instead};
 
 /// Vectored writes up to this length are put together first.
 const SMALL: usize = 512;
@@ -64,6 +64,11 @@ impl Line {
     /// Whether there is a request that nobody has begun to answer.
     fn has_unanswered(&self) -> bool {
         self.framing.borrow().heads() > self.requests.get()
+    }
+
+    /// Whether there is a head, or some of one, that no answer was begun to.
+    fn may_be_unread(&self) -> bool {
+        !self.answering.get() && (self.has_unanswered() || self.has_begun() || self.framing.borrow().is_lost())
     }
 
     /// Whether there is one way to read the head of the request that is answered, and of all before it.
@@ -187,6 +192,8 @@ pub struct ClientSocket {
     may_be_unread: bool,
     /// The client left before its request was begun, which was kept from whoever reads, once.
     kept_back: bool,
+    /// What is written to a request that the server cannot read.
+    instead: Option<Instead>,
 }
 
 /// Whether there is TLS between the two.
@@ -208,7 +215,7 @@ impl ClientSocket {
     }
 
     fn over(io: Io, line: Rc<Line>) -> Self {
-        Self { io, line, may_be_unread: false, kept_back: false }
+        Self { io, line, may_be_unread: false, kept_back: false, instead: None }
     }
 
     fn read(&mut self, cx: &mut Context<'_>, mut buf: ReadBufCursor<'_>) -> Poll<io::Result<()>> {
@@ -233,6 +240,20 @@ impl ClientSocket {
         self.line.framing.borrow_mut().feed(piece.filled());
         buf.put_slice(piece.filled());
         Poll::Ready(Ok(()))
+    }
+
+    /// Writes, but for what the server says by itself to a request that it cannot read.
+    fn write(&mut self, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        if self.line.may_be_unread() && self.instead.is_none() {
+            self.instead = Instead::of(buf);
+        }
+        match &mut self.instead {
+            None => self.io.write(cx, buf),
+            Some(instead) => {
+                ready!(instead.poll(cx, |cx, bytes| self.io.write(cx, bytes)))?;
+                Poll::Ready(Ok(buf.len()))
+            }
+        }
     }
 
     /// Whether the client has left while nobody reads: it sent more than the request that is being answered.
@@ -286,7 +307,7 @@ impl Read for ClientSocket {
 
 impl Write for ClientSocket {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        self.io.write(cx, buf)
+        self.write(cx, buf)
     }
 
     fn poll_write_vectored(
@@ -306,7 +327,7 @@ impl Write for ClientSocket {
             part.copy_from_slice(buf);
             rest = after;
         }
-        self.io.write(cx, &whole[..length])
+        self.write(cx, &whole[..length])
     }
 
     fn is_write_vectored(&self) -> bool {
