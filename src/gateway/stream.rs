@@ -482,6 +482,7 @@ impl EventStream {
     fn ends_with(&mut self, how: End, error: Option<(Code, Outcome, &str)>, at: Instant) {
         self.source = None;
         self.phase = Phase::Over;
+        self.tally.silent_until(at);
         if let Some((code, outcome, message)) = error
             && self.life.owes_an_end()
             && !self.pipeline.holds_an_end()

@@ -36,7 +36,8 @@ pub struct Tally {
     handed_over: Instant,
     unwritten: Option<(Instant, usize)>,
     fresh: usize,
-    last_event: Option<Instant>,
+    /// The agent's last event, unless it ended the run: the run has waited for the next one since then.
+    silent_since: Option<Instant>,
     calls: VecDeque<(String, Instant)>,
     billed: bool,
     outcome: Option<Outcome>,
@@ -130,7 +131,7 @@ impl Tally {
             handed_over: received,
             unwritten: None,
             fresh: 0,
-            last_event: None,
+            silent_since: None,
             calls: VecDeque::new(),
             billed: false,
             outcome: None,
@@ -165,13 +166,13 @@ impl Tally {
             self.run_started(event);
         }
         self.read.add(event.kind(), event.size());
-        match self.last_event.replace(at) {
-            Some(last) => self.record.max_gap = self.record.max_gap.max(Some(at - last)),
-            None => {
-                self.record.first_event = Some(at - self.received);
-                self.route.first_event(at - self.received);
-            }
+        if self.record.first_event.is_none() {
+            self.record.first_event = Some(at - self.received);
+            self.route.first_event(at - self.received);
         }
+        self.silent_until(at);
+        // A run of one event was never silent.
+        self.record.max_gap.get_or_insert_default();
         let kind = event.kind();
         if self.record.first_content.is_none() && kind.is_content() {
             self.record.first_content = Some(at - self.received);
@@ -194,12 +195,19 @@ impl Tally {
             }
             _ => {}
         }
+        self.silent_since = self.outcome.is_none().then_some(at);
+    }
+
+    /// The agent was silent until now, if the run owed its end. What comes next, if anything, is no silence.
+    pub fn silent_until(&mut self, at: Instant) {
+        if let Some(since) = self.silent_since.take() {
+            self.record.max_gap = self.record.max_gap.max(Some(at.saturating_duration_since(since)));
+        }
     }
 
     fn run_started(&mut self, event: &Event) {
         if let Some(outcome) = self.outcome.take() {
-            self.log(outcome);
-            self.past.push(outcome);
+            self.ends_as(outcome);
         }
         self.record.code = None;
         self.billed = false;
@@ -476,12 +484,9 @@ impl Tally {
             return;
         }
         self.hand_over();
+        self.silent_until(Instant::now());
         let outcome = self.outcome.unwrap_or(if life.owes_an_end() { left } else { Outcome::Finished });
-        if let Some(gap) = self.record.max_gap {
-            self.route.max_gap(gap);
-        }
-        self.log(outcome);
-        self.past.push(outcome);
+        self.ends_as(outcome);
         let version = self.client_version();
         let encoding = self.record.client_encoding.unwrap_or(Encoding::Sse);
         for outcome in std::mem::take(&mut self.past) {
@@ -497,7 +502,16 @@ impl Tally {
         }
     }
 
-    /// One line: ids and outcome are this run's, figures are the stream's so far.
+    /// One run of the stream is over. The next one's silence is its own.
+    fn ends_as(&mut self, outcome: Outcome) {
+        self.log(outcome);
+        self.past.push(outcome);
+        if let Some(gap) = self.record.max_gap.take() {
+            self.route.max_gap(gap);
+        }
+    }
+
+    /// One line: ids, outcome and longest gap are this run's, other figures are the stream's so far.
     fn log(&mut self, outcome: Outcome) {
         let record = &mut *self.record;
         record.outcome = outcome;

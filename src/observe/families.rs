@@ -68,7 +68,7 @@ families! {
     FIRST_CONTENT = Histogram(SHORT), "tidegate_time_to_first_content_seconds", ["route", "agent"],
         "From the request being read to the first delta of text, reasoning or a tool call.";
     MAX_GAP = Histogram(LONG), "tidegate_max_event_gap_seconds", ["route", "agent"],
-        "The longest silence of a run, one observation a run.";
+        "The longest silence of a run, also the one before its end, one observation a run.";
     EVENT_DELAY = Histogram(DELAY), "tidegate_event_delay_seconds", ["route"],
         "What the gateway adds to an event, from read to written, without the time that the throttle held it.";
     EVENTS = Counter, "tidegate_events_total", ["route", "direction", "type"],

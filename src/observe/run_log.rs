@@ -53,7 +53,7 @@ pub struct RunRecord {
     pub first_content: Option<Duration>,
     /// From the request being read to the last byte being written.
     pub lasted: Duration,
-    /// The longest silence.
+    /// The longest silence of the agent while the run went on, also the one before its end.
     pub max_gap: Option<Duration>,
     /// What the gateway added.
     pub delay: DelayStats,

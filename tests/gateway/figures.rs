@@ -1,6 +1,8 @@
 //! What is counted of a run, and that nothing of the traffic becomes a label (I10).
 
-use super::support::{Agent, END, Gateway, STREAM, chunk, frames, post};
+use std::time::Duration;
+
+use super::support::{Agent, END, FINISHED, Gateway, STARTED, STREAM, chunk, frames, post};
 
 const EVENTS: [&str; 9] = [
     r#"{"type":"RUN_STARTED","threadId":"secret-thread","runId":"secret-run","protocolVersion":"1.1"}"#,
@@ -74,11 +76,92 @@ async fn the_agents_word_on_the_end_is_the_outcome() {
         let mut client = gateway.ask(post("/")).await;
         let (mut connection, ..) = agent.request().await;
         connection.send(STREAM).await;
-        connection.send(chunk(frames([super::support::STARTED, end]))).await;
+        connection.send(chunk(frames([STARTED, end]))).await;
         connection.send(END).await;
         client.head().await;
         client.rest().await;
         gateway.counted(outcome, 1.0).await;
         assert!(!gateway.figures().contains("secret"));
     }
+}
+
+/// How long an agent is silent in these tests, and what the figures have to show of it.
+const SILENCE: Duration = Duration::from_millis(400);
+const NO_SILENCE: f64 = 0.3;
+
+/// The longest silences that were observed, and their sum in seconds.
+fn gaps(gateway: &Gateway) -> (f64, f64) {
+    let figure = |name| gateway.figure(name, &[]);
+    (figure("tidegate_max_event_gap_seconds_count"), figure("tidegate_max_event_gap_seconds_sum"))
+}
+
+#[tokio::test]
+async fn the_silence_that_ends_a_run_is_its_longest() {
+    let agent = Agent::new().await;
+    for (end, outcome) in [
+        ("idle", "timeout_idle"),
+        ("run", "timeout_run"),
+        ("agent", "truncated"),
+        ("client", "client_gone"),
+        ("drain", "drained"),
+    ] {
+        let limits = if matches!(end, "idle" | "run") { format!("{end} = \"800ms\"") } else { String::new() };
+        let gateway = Gateway::start(&format!(
+            "drain = {{ deadline = \"100ms\" }}\n[agents.bot]\nurl = \"{}\"\ntimeouts = {{ {limits} }}\n[[routes]]\n",
+            agent.url()
+        ));
+        let (mut client, mut connection) = gateway.run(&agent).await;
+        if limits.is_empty() {
+            tokio::time::sleep(SILENCE).await;
+        }
+        match end {
+            "agent" => connection.send(END).await,
+            "client" => client.shut_down().await,
+            "drain" => {
+                gateway.drain();
+                client.rest().await;
+            }
+            _ => {
+                client.rest().await;
+            }
+        }
+        gateway.counted(outcome, 1.0).await;
+        let (count, sum) = gaps(&gateway);
+        assert!(count == 1.0 && sum >= NO_SILENCE, "{end}: {count} {sum}");
+    }
+}
+
+#[tokio::test]
+async fn after_its_end_a_run_is_not_silent_and_each_run_has_its_own_silence() {
+    let agent = Agent::new().await;
+    let failed = r#"{"type":"RUN_ERROR","message":"x"}"#;
+    for (first, then, outcome, runs) in [
+        (&[failed][..], &[][..], "agent_error", 1.0),
+        (&[STARTED, FINISHED], &[], "finished", 1.0),
+        (&[STARTED, FINISHED], &[STARTED, FINISHED], "finished", 2.0),
+    ] {
+        let gateway = Gateway::before(&agent);
+        let (mut client, mut connection) = gateway.stream(&agent).await;
+        connection.send(chunk(frames(first.iter().copied()))).await;
+        client.expect(&frames(first.iter().copied())).await;
+        tokio::time::sleep(SILENCE).await;
+        if !then.is_empty() {
+            connection.send(chunk(frames(then.iter().copied()))).await;
+        }
+        connection.send(END).await;
+        client.rest().await;
+        gateway.counted(outcome, runs).await;
+        let (count, sum) = gaps(&gateway);
+        assert!(count == runs && sum < NO_SILENCE, "{outcome}: {count} {sum}");
+    }
+}
+
+#[tokio::test]
+async fn a_run_without_an_event_has_no_silence() {
+    let agent = Agent::new().await;
+    let gateway = Gateway::with(&agent, "timeouts = { first_event = \"100ms\" }", "");
+    let (mut client, _connection) = gateway.stream(&agent).await;
+    client.rest().await;
+    gateway.counted("timeout_first_event", 1.0).await;
+    assert_eq!(gaps(&gateway).0, 0.0);
 }
