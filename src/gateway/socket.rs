@@ -86,9 +86,14 @@ impl Line {
         self.wrote_at.take()
     }
 
-    /// The time spent waiting for the client to read, since the last call.
+    /// The time spent waiting for the client to read, since the last call; also what of it still goes on.
     pub fn stalled(&self) -> Duration {
-        self.stalled.take()
+        let going_on = self.stalled_at.get().map_or(Duration::ZERO, |since| {
+            let now = Instant::now();
+            self.stalled_at.set(Some(now));
+            now.saturating_duration_since(since)
+        });
+        self.stalled.take() + going_on
     }
 
     /// A client that takes nothing more at this time is cut off; `None`: it may wait.
@@ -352,5 +357,26 @@ impl Write for ClientSocket {
             Io::Plain(io) => Pin::new(io).poll_shutdown(cx),
             Io::Tls(io) => Pin::new(io).poll_shutdown(cx),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_for_the_client_is_told_while_it_goes_on_and_only_once() {
+        let line = Line::default();
+        assert_eq!(line.stalled(), Duration::ZERO);
+        let begun = Instant::now();
+        line.full();
+        std::thread::sleep(Duration::from_millis(20));
+        let first = line.stalled();
+        assert!(first >= Duration::from_millis(20), "{first:?}");
+        std::thread::sleep(Duration::from_millis(20));
+        line.taken();
+        let rest = line.stalled();
+        assert!(rest >= Duration::from_millis(20) && first + rest <= begun.elapsed(), "{first:?} {rest:?}");
+        assert_eq!(line.stalled(), Duration::ZERO);
     }
 }

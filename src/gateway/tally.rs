@@ -425,6 +425,8 @@ impl Tally {
         let stalled = line.stalled();
         if !stalled.is_zero() {
             self.route.client_stall(stalled);
+            // Meanwhile nobody read what the agent may have said.
+            self.silent_since = self.silent_since.map(|since| (since + stalled).min(Instant::now()));
         }
     }
 

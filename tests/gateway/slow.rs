@@ -112,6 +112,28 @@ async fn a_client_that_never_reads_again_is_cut_off_when_the_run_is_over() {
 }
 
 #[tokio::test]
+async fn a_wait_that_ends_with_the_client_leaving_or_being_cut_off_is_counted() {
+    let agent = Agent::new().await;
+    for (limit, outcome) in [("1h", "client_gone"), ("1500ms", "timeout_run")] {
+        let gateway = Gateway::with(&agent, &format!("timeouts = {{ run = \"{limit}\" }}"), "");
+        let (client, connection) = gateway.stream(&agent).await;
+        let taken = talks(connection);
+        stalls(&taken).await;
+        if outcome == "client_gone" {
+            client.reset();
+            gateway.counted(outcome, 1.0).await;
+        } else {
+            gateway.counted(outcome, 1.0).await;
+            drop(client);
+        }
+        let stall = gateway.figure("tidegate_client_stall_seconds_total", &[]);
+        assert!(stall > 0.3, "{outcome}: {stall}");
+        let gap = gateway.figure("tidegate_max_event_gap_seconds_sum", &[]);
+        assert!(gap < 0.3, "{outcome}: {gap}");
+    }
+}
+
+#[tokio::test]
 async fn a_client_with_tls_is_waited_for_and_cut_off_as_one_without() {
     let (agent, files) = (Agent::new().await, Files::new());
     for (reads, limit) in [(true, "1h"), (false, "1s")] {
