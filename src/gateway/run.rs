@@ -29,7 +29,7 @@ use super::{
     tally::Tally,
     timers::Timers,
     translate::Reading,
-    upload::{self, Intake, UNWANTED, Upload},
+    upload::{self, Intake, Progress, UNWANTED, Upload},
     worker::Worker,
 };
 use crate::{
@@ -428,7 +428,10 @@ impl Story {
         record.key = self.guest.name().cloned();
         record.trace = Some(self.trace);
         let (metrics, active) = (self.worker.metrics.clone(), self.intake.active());
-        Tally::new(metrics, self.site.metrics.clone(), active, record, self.received)
+        // How long a client takes to send its input says nothing of the run.
+        let asked = self.intake.progress() == Progress::Complete;
+        let asked_at = if asked { self.intake.moved_at() } else { self.received };
+        Tally::new(metrics, self.site.metrics.clone(), active, record, asked_at)
             .has_policy(self.site.config.tools.is_some())
     }
 

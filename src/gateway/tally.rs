@@ -110,7 +110,7 @@ impl Counts {
 }
 
 impl Tally {
-    /// Nothing has happened yet since the request was read at `received`.
+    /// Nothing has happened yet since the request was read at `received`, or had come so far if it is not read whole.
     ///
     /// `active` is the run, if it is known to be one; `record` holds what is known of it before its stream begins.
     pub fn new(

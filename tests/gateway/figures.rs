@@ -165,3 +165,26 @@ async fn a_run_without_an_event_has_no_silence() {
     gateway.counted("timeout_first_event", 1.0).await;
     assert_eq!(gaps(&gateway).0, 0.0);
 }
+
+#[tokio::test]
+async fn a_run_begins_when_its_request_is_read_whole() {
+    let agent = Agent::new().await;
+    let gateway = Gateway::before(&agent);
+    let request = post("/");
+    let (first, rest) = request.split_at(request.len() - 10);
+    let mut client = gateway.ask(first).await;
+    tokio::time::sleep(SILENCE).await;
+    client.send(rest).await;
+    let (mut connection, ..) = agent.request().await;
+    connection.send(STREAM).await;
+    connection.send(chunk(frames([STARTED, r#"{"type":"TEXT_MESSAGE_CONTENT","delta":"a"}"#, FINISHED]))).await;
+    connection.send(END).await;
+    client.head().await;
+    client.rest().await;
+    gateway.counted("finished", 1.0).await;
+    for name in ["time_to_first_event", "time_to_first_content", "run_duration"] {
+        let figure = |what: &str| gateway.figure(&format!("tidegate_{name}_seconds_{what}"), &[]);
+        let (count, sum) = (figure("count"), figure("sum"));
+        assert!(count == 1.0 && sum < NO_SILENCE, "{name}: {count} {sum}");
+    }
+}
