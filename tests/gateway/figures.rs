@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use tidegate::{agui::Version, wire::proto};
+
 use super::support::{Agent, END, FINISHED, Gateway, STARTED, STREAM, chunk, frames, post};
 
 const EVENTS: [&str; 9] = [
@@ -186,5 +188,36 @@ async fn a_run_begins_when_its_request_is_read_whole() {
         let figure = |what: &str| gateway.figure(&format!("tidegate_{name}_seconds_{what}"), &[]);
         let (count, sum) = (figure("count"), figure("sum"));
         assert!(count == 1.0 && sum < NO_SILENCE, "{name}: {count} {sum}");
+    }
+}
+
+#[tokio::test]
+async fn a_number_that_the_other_encoding_cannot_say_is_a_loss_each_time() {
+    const PROTOBUF: &str = "application/vnd.ag-ui.event+proto";
+    let agent = Agent::new().await;
+    let snapshot = r#"{"type":"STATE_SNAPSHOT","snapshot":{"n":1e400}}"#;
+    let events = [STARTED, snapshot, snapshot, FINISHED];
+    for (from, to, loss) in [("sse", "protobuf", "large_number"), ("protobuf", "sse", "not_finite")] {
+        let gateway = Gateway::before(&agent);
+        let asks = post("/").replace("text/event-stream", if to == "sse" { "text/event-stream" } else { PROTOBUF });
+        let mut client = gateway.ask(asks).await;
+        let (mut connection, ..) = agent.request().await;
+        connection
+            .send(STREAM.replace("text/event-stream", if from == "sse" { "text/event-stream" } else { PROTOBUF }))
+            .await;
+        let frames: Vec<u8> = match from {
+            "sse" => frames(events).into(),
+            _ => events
+                .iter()
+                .flat_map(|e| proto::from_json(e.as_bytes(), Version::CURRENT).unwrap().frame.whole)
+                .collect(),
+        };
+        connection.send(chunk(frames)).await;
+        connection.send(END).await;
+        client.head().await;
+        gateway.counted("finished", 1.0).await;
+        let labels = [format!("from=\"{from}\""), format!("to=\"{to}\""), format!("loss=\"{loss}\"")];
+        let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
+        assert_eq!(gateway.figure("tidegate_conversions_total", &labels), 2.0, "{labels:?}");
     }
 }

@@ -454,7 +454,12 @@ impl Decoder {
     fn any(&mut self, any: Any<'_>, depth: usize) -> Result<(), Malformed> {
         match any {
             Any::Null => self.out.extend_from_slice(b"null"),
-            Any::Number(value) => number::write(value, &mut self.out),
+            Any::Number(value) => {
+                if !value.is_finite() {
+                    self.losses.insert(Shape::NotFinite);
+                }
+                number::write(value, &mut self.out);
+            }
             Any::Text(text) => self.text(text)?,
             Any::Flag(flag) => self.word(flag),
             Any::Object(object) => self.object(&object, depth)?,

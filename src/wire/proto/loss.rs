@@ -59,8 +59,11 @@ shapes! {
     ContentSource = "content_source",
     /// Content of a form that the message's role does not have; it is left out.
     ContentForm = "content_form",
-    /// A number beyond 2^53 whose digits change, or an integer that is out of range and left out.
+    /// A number beyond 2^53 whose digits change, one that no double reaches and that arrives as infinity, or an integer
+    /// that is out of range and left out.
     LargeNumber = "large_number",
+    /// An infinity, or what is no number, for which JSON has no word; it arrives as null.
+    NotFinite = "not_finite",
     /// A fraction where the wire holds an integer; it is left out.
     Fraction = "fraction",
     /// Half of a surrogate pair, or bytes that are no UTF-8; U+FFFD stands for it.

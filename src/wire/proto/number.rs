@@ -10,7 +10,7 @@ pub(super) const MAX_SAFE: f64 = 9_007_199_254_740_991.0;
 pub(super) struct Number {
     /// The nearest double, which may be infinite.
     pub(super) value: f64,
-    /// Whether it was an integer that the double spells with other digits.
+    /// Whether it was an integer that the double spells with other digits, or too large for any double.
     pub(super) changed: bool,
 }
 
@@ -41,7 +41,7 @@ pub(super) fn read(text: &[u8]) -> Option<(Number, usize)> {
         return Some((Number { value, changed: false }, length));
     }
     let value: f64 = std::str::from_utf8(&text[..length]).ok()?.parse().ok()?;
-    let changed = tail == 0 && format!("{:.0}", value.abs()).as_bytes() != whole;
+    let changed = value.is_infinite() || tail == 0 && format!("{:.0}", value.abs()).as_bytes() != whole;
     Some((Number { value, changed }, length))
 }
 
@@ -131,14 +131,17 @@ mod tests {
     }
 
     #[test]
-    fn only_an_integer_whose_digits_change_is_a_loss() {
+    fn only_an_integer_whose_digits_change_and_what_no_double_reaches_is_a_loss() {
         for (text, value, changed) in [
             ("9007199254740992", 9_007_199_254_740_992.0, false),
             ("9007199254740993", 9_007_199_254_740_992.0, true),
             ("-9007199254740993", -9_007_199_254_740_992.0, true),
             ("1364226163160287233", 1_364_226_163_160_287_200.0, true),
             ("1000000000000000000000", 1e21, false),
-            ("1e400", f64::INFINITY, false),
+            ("1e400", f64::INFINITY, true),
+            ("-12345.6e400", f64::NEG_INFINITY, true),
+            ("1.7976931348623157e308", f64::MAX, false),
+            ("5e-400", 0.0, false),
             ("0.12345678901234567890", 0.123_456_789_012_345_68, false),
             ("-0", -0.0, false),
             ("1.0E+2", 100.0, false),

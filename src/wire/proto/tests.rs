@@ -202,6 +202,25 @@ fn what_the_wire_cannot_take_is_named() {
 }
 
 #[test]
+fn a_number_that_the_other_side_cannot_say_is_named() {
+    let snapshot = |number: f64| {
+        let base = b"\x3a\x0f\x0a\x02\x08\x06\x12\x09\x11";
+        [&base[..], &number.to_le_bytes()].concat()
+    };
+    for (text, number) in [("1e400", f64::INFINITY), ("[-2.5E308]", f64::NEG_INFINITY)] {
+        let event = format!(r#"{{"type":"STATE_SNAPSHOT","snapshot":{text}}}"#);
+        let encoded = from_json(event.as_bytes(), Version::CURRENT).unwrap();
+        assert_eq!(encoded.losses.iter().collect::<Vec<_>>(), [Shape::LargeNumber], "{text}");
+        assert!(encoded.frame.message.ends_with(&number.to_le_bytes()), "{text}");
+    }
+    for number in [f64::INFINITY, f64::NEG_INFINITY, f64::NAN] {
+        let null = r#"{"type":"STATE_SNAPSHOT","snapshot":null}"#;
+        assert_eq!(decode(&snapshot(number)), Ok((null.into(), vec!["not_finite"])));
+    }
+    assert_eq!(decode(&snapshot(f64::MAX)).unwrap().1, Vec::<&str>::new());
+}
+
+#[test]
 fn the_last_of_several_members_counts_however_long_they_are() {
     let text = r#"{"type":"STATE_SNAPSHOT","rawEvent":{"a":1},"snapshot":[1],"snapshot":[2],"rawEvent":2,"metadata":1,
         "metadata":{"b":[]},"rawEvent":{"a":3}}"#;
