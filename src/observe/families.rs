@@ -74,7 +74,7 @@ families! {
     EVENTS = Counter, "tidegate_events_total", ["route", "direction", "type"],
         "Events, in from agents and out to clients.";
     EVENT_BYTES = Counter, "tidegate_event_bytes_total", ["route", "direction", "encoding"],
-        "Bytes of event streams, in from agents and out to clients.";
+        "Bytes of events, in from agents and out to clients: the JSON alone of an SSE event, the whole frame of a binary one.";
     EVENTS_MERGED = Counter, "tidegate_events_merged_total", ["route", "type"],
         "Events that the throttle merged into another.";
     BYTES_SAVED = Counter, "tidegate_merged_bytes_saved_total", ["route"],

@@ -150,7 +150,7 @@ impl RouteMetrics {
             .add(kind.index(), n, || self.counter(&families::EVENTS, [&self.route, direction.as_str(), kind.as_str()]));
     }
 
-    /// Bytes of a stream, framing included, went this way.
+    /// Bytes of events went this way: of SSE the JSON alone, of protobuf whole frames.
     pub fn event_bytes(&self, direction: Direction, encoding: Encoding, n: u64) {
         let place = direction.index() * Encoding::COUNT + encoding.index();
         self.bytes.add(place, n, || {

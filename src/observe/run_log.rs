@@ -61,9 +61,9 @@ pub struct RunRecord {
     pub events_in: u64,
     /// Events to the client.
     pub events_out: u64,
-    /// Bytes of the agent's stream.
+    /// Bytes of the agent's events: of SSE the JSON alone, of protobuf whole frames.
     pub bytes_in: u64,
-    /// Bytes of the client's stream.
+    /// Bytes of the client's events, likewise.
     pub bytes_out: u64,
     /// Events merged into another.
     pub merged: u64,

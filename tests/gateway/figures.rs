@@ -221,3 +221,22 @@ async fn a_number_that_the_other_encoding_cannot_say_is_a_loss_each_time() {
         assert_eq!(gateway.figure("tidegate_conversions_total", &labels), 2.0, "{labels:?}");
     }
 }
+
+#[tokio::test]
+async fn bytes_are_the_json_of_sse_and_the_whole_frames_of_protobuf() {
+    let agent = Agent::new().await;
+    let gateway = Gateway::before(&agent);
+    let mut client = gateway.ask(post("/")).await;
+    let (mut connection, ..) = agent.request().await;
+    connection.send(STREAM.replace("text/event-stream", "application/vnd.ag-ui.event+proto")).await;
+    let frame = |event: &str| proto::from_json(event.as_bytes(), Version::CURRENT).unwrap().frame.whole;
+    let binary = [frame(STARTED), frame(FINISHED)].concat();
+    connection.send(chunk(&binary)).await;
+    connection.send(END).await;
+    client.head().await;
+    client.rest().await;
+    gateway.counted("finished", 1.0).await;
+    let bytes = |labels: &[&str]| gateway.figure("tidegate_event_bytes_total", labels);
+    assert_eq!(bytes(&["direction=\"in\"", "encoding=\"protobuf\""]), binary.len() as f64);
+    assert_eq!(bytes(&["direction=\"out\"", "encoding=\"sse\""]), (STARTED.len() + FINISHED.len()) as f64);
+}
