@@ -233,10 +233,10 @@ impl EventStream {
         }
         self.tally.delivered(self.line.as_deref());
         let read_at = self.read_what_is_ready(cx);
-        self.look_at_the_clock(cx, read_at);
+        let due_at = self.look_at_the_clock(cx, read_at);
         self.tally.holds(self.held());
         if let Some(piece) = self.out.pop() {
-            self.tally.handed_over(read_at, self.line.as_deref());
+            self.tally.handed_over(read_at.or(due_at), self.line.as_deref());
             return Poll::Ready(Some(Ok(piece)));
         }
         if !matches!(self.phase, Phase::Over) {
@@ -496,14 +496,15 @@ impl EventStream {
         self.send_what_came_out(at);
     }
 
-    /// Does what is due. `read_at`: bytes came just now, at this time.
-    fn look_at_the_clock(&mut self, cx: &mut Context<'_>, read_at: Option<Instant>) {
+    /// Does what is due; when that was, if anything was. `read_at`: bytes came just now, at this time.
+    fn look_at_the_clock(&mut self, cx: &mut Context<'_>, read_at: Option<Instant>) -> Option<Instant> {
+        let mut due_at = None;
         while let Some((at, due)) = self.next_due() {
             let now = match read_at {
                 // More will be asked for at once: the alarm is for a stream that waits.
                 Some(now) if !self.out.is_empty() && self.slow.is_none() => {
                     if at > now {
-                        return;
+                        return due_at;
                     }
                     now
                 }
@@ -513,10 +514,12 @@ impl EventStream {
                 },
             };
             self.is_due(due, now);
+            due_at.get_or_insert(now);
         }
         if self.registration.is_none() && matches!(self.phase, Phase::Run | Phase::Undecided(_)) {
             self.registration = Some(self.drain.register(cx.waker()));
         }
+        due_at
     }
 
     fn next_due(&self) -> Option<(Instant, Wake)> {

@@ -391,7 +391,8 @@ impl Tally {
         self.route.keepalives(1);
     }
 
-    /// The events sent since the last call, read at `read_at`, are on their way to the client.
+    /// The events sent since the last call, read at `read_at`, are on their way to the client; what the throttle held, and
+    /// what the gateway makes by its own clock, counts from when it was let go.
     pub fn handed_over(&mut self, read_at: Option<Instant>, line: Option<&Line>) {
         let events = std::mem::take(&mut self.fresh);
         let Some(read_at) = read_at.filter(|_| events > 0) else { return };

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tidegate::{agui::Version, wire::proto};
 
-use super::support::{Agent, END, FINISHED, Gateway, STARTED, STREAM, chunk, frames, post};
+use super::support::{Agent, END, FINISHED, Gateway, STARTED, STREAM, chunk, delta, frame, frames, post};
 
 const EVENTS: [&str; 9] = [
     r#"{"type":"RUN_STARTED","threadId":"secret-thread","runId":"secret-run","protocolVersion":"1.1"}"#,
@@ -239,4 +239,25 @@ async fn bytes_are_the_json_of_sse_and_the_whole_frames_of_protobuf() {
     let bytes = |labels: &[&str]| gateway.figure("tidegate_event_bytes_total", labels);
     assert_eq!(bytes(&["direction=\"in\"", "encoding=\"protobuf\""]), binary.len() as f64);
     assert_eq!(bytes(&["direction=\"out\"", "encoding=\"sse\""]), (STARTED.len() + FINISHED.len()) as f64);
+}
+
+#[tokio::test]
+async fn what_the_throttle_lets_go_has_a_delay_too_without_the_time_that_it_was_held() {
+    let agent = Agent::new().await;
+    let gateway = Gateway::with(&agent, "", "throttle = { every = \"300ms\" }");
+    let (mut client, mut connection) = gateway.run(&agent).await;
+    connection.send(chunk(frame(r#"{"type":"TEXT_MESSAGE_START","messageId":"m"}"#))).await;
+    for text in ["a", "b", "c", "d"] {
+        connection.send(chunk(frame(&delta(text)))).await;
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    connection.send(chunk(frames([r#"{"type":"TEXT_MESSAGE_END","messageId":"m"}"#, FINISHED]))).await;
+    connection.send(END).await;
+    client.rest().await;
+    gateway.counted("finished", 1.0).await;
+    assert!(gateway.figure("tidegate_events_merged_total", &[]) > 0.0);
+    let sent = gateway.figure("tidegate_events_total", &["direction=\"out\""]);
+    assert_eq!(gateway.figure("tidegate_event_delay_seconds_count", &[]), sent);
+    let added = gateway.figure("tidegate_event_delay_seconds_sum", &[]);
+    assert!(added < 0.15, "{added}");
 }
