@@ -2,24 +2,37 @@
 //! for none is undone on the way, as the bytes come.
 
 use std::{
+    cell::Cell,
+    io,
     pin::Pin,
-    task::{Context, Poll},
+    rc::Rc,
+    task::{Context, Poll, ready},
 };
 
-use bytes::Bytes;
+use async_compression::tokio::bufread::GzipDecoder;
+use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, HeaderValue, Response, header};
 use http_body::{Body, Frame};
+use http_body_util::BodyExt as _;
+use tokio::io::AsyncRead;
+use tokio_util::io::{StreamReader, poll_read_buf};
 use tower::ServiceExt as _;
-use tower_http::decompression::{Decompression, DecompressionBody};
+use tower_http::decompression::Decompression;
 
 use super::{body::Broken, link::Download};
+
+/// How much is decoded at once, in bytes.
+const PIECE: usize = 4096;
+
+/// A body whose content coding is undone as it is read.
+pub type Decoded = Pin<Box<dyn Body<Data = Bytes, Error = Broken>>>;
 
 /// The plain bytes of an agent's body.
 pub enum Source {
     /// As they come.
     Plain(Download),
     /// Decoded.
-    Coded(Pin<Box<DecompressionBody<Download>>>),
+    Coded(Decoded),
     /// No bytes at all.
     Empty,
 }
@@ -37,7 +50,7 @@ impl Source {
                 if let Some(coding) = head.headers.get(header::CONTENT_ENCODING) {
                     tracing::warn!(?coding, "an agent's stream has a content coding that cannot be undone");
                 }
-                (head, Self::Coded(Box::pin(body)))
+                (head, Self::Coded(body))
             }
             None => (Response::new(()).into_parts().0, Self::Empty),
         }
@@ -46,8 +59,17 @@ impl Source {
 
 /// This message with a body that undoes its content coding as it is read. A coding that is unknown stays, and so does
 /// its header.
-pub async fn undo_coding<B: Body<Data = Bytes>>(mut message: Response<B>) -> Option<Response<DecompressionBody<B>>> {
-    if let Some(coding) = coding(message.headers()).and_then(|coding| HeaderValue::try_from(coding).ok()) {
+pub async fn undo_coding<B>(mut message: Response<B>) -> Option<Response<Decoded>>
+where
+    B: Body<Data = Bytes, Error: Into<Broken>> + 'static,
+{
+    let coding = coding(message.headers());
+    if coding.as_deref() == Some("gzip") {
+        message.headers_mut().remove(header::CONTENT_ENCODING);
+        message.headers_mut().remove(header::CONTENT_LENGTH);
+        return Some(message.map(|body| Box::pin(Gunzip::of(body)) as Decoded));
+    }
+    if let Some(coding) = coding.and_then(|coding| HeaderValue::try_from(coding).ok()) {
         message.headers_mut().insert(header::CONTENT_ENCODING, coding);
     }
     let mut message = Some(message);
@@ -55,7 +77,56 @@ pub async fn undo_coding<B: Body<Data = Bytes>>(mut message: Response<B>) -> Opt
         let message = message.take();
         async move { message.ok_or("asked twice") }
     });
-    Decompression::new(service).oneshot(http::Request::new(())).await.ok()
+    let plain = Decompression::new(service).oneshot(http::Request::new(())).await.ok()?;
+    Some(plain.map(|body| Box::pin(body) as Decoded))
+}
+
+/// What a gzip body holds, of all its members: whoever compresses piece by piece may write one for each (RFC 1952, 2.2),
+/// and [`Decompression`] takes the first for the whole.
+struct Gunzip {
+    reader: Pin<Box<dyn AsyncRead>>,
+    /// The body was not empty.
+    begun: Rc<Cell<bool>>,
+    piece: BytesMut,
+    is_over: bool,
+}
+
+impl Gunzip {
+    fn of<B: Body<Data = Bytes, Error: Into<Broken>> + 'static>(body: B) -> Self {
+        let begun = Rc::new(Cell::new(false));
+        let begins = begun.clone();
+        let body = body.map_frame(move |frame| {
+            begins.set(true);
+            frame
+        });
+        let mut reader = GzipDecoder::new(StreamReader::new(body.map_err(io::Error::other).into_data_stream()));
+        reader.multiple_members(true);
+        Self { reader: Box::pin(reader), begun, piece: BytesMut::new(), is_over: false }
+    }
+}
+
+impl Body for Gunzip {
+    type Data = Bytes;
+    type Error = Broken;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
+        let Self { reader, begun, piece, is_over } = &mut *self;
+        if *is_over {
+            return Poll::Ready(None);
+        }
+        if piece.capacity() == 0 {
+            piece.reserve(PIECE);
+        }
+        let read = ready!(poll_read_buf(reader.as_mut(), cx, piece));
+        *is_over = !matches!(read, Ok(1..));
+        Poll::Ready(match read {
+            Ok(0) => None,
+            Ok(_) => Some(Ok(Frame::data(piece.split().freeze()))),
+            // Nothing at all is no broken gzip.
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof && !begun.get() => None,
+            Err(error) => Some(Err(error.into())),
+        })
+    }
 }
 
 /// Whether the body has a content coding.
@@ -81,7 +152,7 @@ impl Body for Source {
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
         match &mut *self {
             Self::Plain(body) => Pin::new(body).poll_frame(cx).map_err(Broken::from),
-            Self::Coded(body) => body.as_mut().poll_frame(cx).map_err(Broken::from),
+            Self::Coded(body) => body.as_mut().poll_frame(cx),
             Self::Empty => Poll::Ready(None),
         }
     }

@@ -3,7 +3,7 @@
 //! The encoders here store instead of compressing, which every one of these formats allows, so that where a flush
 //! ends is known to the byte.
 
-use super::support::{Agent, FINISHED, Gateway, STARTED, chunk, delta, frame, frames, get, post};
+use super::support::{Agent, FINISHED, Gateway, INPUT, STARTED, chunk, delta, frame, frames, get, post};
 
 /// A content coding: its name, what comes before the first piece, each piece as a block, and the end.
 pub struct Coding {
@@ -102,6 +102,77 @@ async fn a_coded_run_is_decoded_event_by_event() {
         assert_eq!(client.rest().await, "", "{}", coding.name);
     }
     gateway.counted("finished", 4.0).await;
+}
+
+#[tokio::test]
+async fn a_run_of_several_gzip_members_is_decoded_event_by_event() {
+    let agent = Agent::new().await;
+    let gateway = Gateway::before(&agent);
+    let gzip = &CODINGS[0];
+    let events = [frame(STARTED), frame(&delta("one")), frame(&delta("two")), frame(FINISHED)];
+    let members: Vec<Vec<u8>> = events.iter().map(|event| coded(gzip, &[event]).concat()).collect();
+
+    let mut client = gateway.ask(post("/")).await;
+    let (mut connection, ..) = agent.request().await;
+    connection.send(head(gzip)).await;
+    client.head().await;
+    for (member, event) in members.iter().zip(&events) {
+        connection.send(chunk(member)).await;
+        client.expect(event).await;
+    }
+    connection.send("0\r\n\r\n").await;
+    assert_eq!(client.rest().await, "");
+    drop(connection);
+
+    let mut client = gateway.ask(post("/")).await;
+    let (mut connection, ..) = agent.request().await;
+    connection.send(head(gzip)).await;
+    // Cut anywhere, also within a member's head.
+    let cut = members.concat();
+    connection.send_apart(cut.chunks(7).map(chunk)).await;
+    connection.send("0\r\n\r\n").await;
+    client.head().await;
+    assert_eq!(client.rest().await, events.concat());
+    gateway.counted("finished", 2.0).await;
+}
+
+#[tokio::test]
+async fn a_gzip_member_that_is_cut_short_or_followed_by_nonsense_ends_the_run() {
+    let agent = Agent::new().await;
+    let gateway = Gateway::before(&agent);
+    let gzip = &CODINGS[0];
+    let first = coded(gzip, &[&frame(STARTED)]).concat();
+    let second = coded(gzip, &[&frame(&delta("a"))]).concat();
+    for rest in [&second[..5], &second[..second.len() - 1], b"nonsense"] {
+        let mut client = gateway.ask(post("/")).await;
+        let (mut connection, ..) = agent.request().await;
+        connection.send(head(gzip)).await;
+        connection.send(chunk([&first, rest].concat())).await;
+        connection.send("0\r\n\r\n").await;
+        client.head().await;
+        let all = client.rest().await;
+        assert!(all.starts_with(&frame(STARTED)) && all.contains("UPSTREAM_TRUNCATED"), "{rest:?}: {all}");
+    }
+    gateway.counted("truncated", 3.0).await;
+}
+
+#[tokio::test]
+async fn an_input_of_several_gzip_members_is_read_whole() {
+    let agent = Agent::new().await;
+    let gateway = Gateway::before(&agent);
+    let gzip = &CODINGS[0];
+    let (first, rest) = INPUT.split_at(12);
+    let body = [coded(gzip, &[first]), coded(gzip, &[rest])].concat().concat();
+    let head = "POST / HTTP/1.1\r\nhost: gate\r\naccept: text/event-stream\r\ncontent-type: application/json\r\n";
+    let length = body.len();
+    let mut client = gateway.ask(format!("{head}content-encoding: gzip\r\ncontent-length: {length}\r\n\r\n")).await;
+    client.send(&body).await;
+    let (mut connection, _, arrived) = agent.request().await;
+    assert_eq!(arrived, body);
+    connection.send("HTTP/1.1 500 No\r\ncontent-length: 0\r\n\r\n").await;
+    client.head().await;
+    // Only for a run an answer that is no stream is an outcome.
+    gateway.counted("agent_status", 1.0).await;
 }
 
 #[tokio::test]
