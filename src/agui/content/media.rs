@@ -1,5 +1,5 @@
 //! A medium in one of its two forms comes in, the same in the other goes out. Bytes, addresses and the members that
-//! neither form describes are copied as they are spelled.
+//! neither form describes are copied as they are spelled; those of the other form, which mean nothing in this one, go.
 
 use super::part::{Bytes, Likeness, Part, filename_of, is_mime_type};
 use crate::agui::{
@@ -15,7 +15,9 @@ pub fn to_binary(part: &[u8], likeness: &Likeness<'_>) -> Option<Vec<u8>> {
     };
     edit::members(part, |member| match () {
         () if member.is("type") => Change::text("binary"),
-        () if member.is("id") => Change::Drop,
+        () if ["id", "data", "url", "filename"].iter().any(|name| member.is(name)) || is_mime_type(member) => {
+            Change::Drop
+        }
         () if member.is("source") => {
             Change::Whole([b"\"mimeType\":", likeness.mime, b",", name.as_bytes(), value].concat())
         }
@@ -36,10 +38,11 @@ pub fn to_media(text: &[u8], part: &Part<'_>) -> Option<Vec<u8>> {
     };
     let head = format!("\"source\":{{\"type\":\"{form}\",\"value\":");
     let source = [head.as_bytes(), value, b",\"mimeType\":", likeness.mime, b"}"].concat();
+    let mut source = Some(source);
     edit::members(text, |member| match () {
         () if member.is("type") => Change::text(kind_of(likeness.mime)),
-        () if is_mime_type(member) => Change::Whole(source.clone()),
-        () if ["data", "url", "id"].iter().any(|name| member.is(name)) => Change::Drop,
+        () if is_mime_type(member) => source.take().map_or(Change::Drop, Change::Whole),
+        () if ["data", "url", "id", "source"].iter().any(|name| member.is(name)) => Change::Drop,
         () if member.is("filename") => match likeness.filename {
             Some(filename) if part.metadata.is_none() => {
                 Change::Whole([b"\"metadata\":{\"filename\":", filename, b"}"].concat())

@@ -179,6 +179,17 @@ mod tests {
     }
 
     #[test]
+    fn what_one_form_has_from_the_other_is_not_there_twice() {
+        let binary = r#"[{"type":"binary","mimeType":"image/png","mime_type":"a/b","data":"d","source":{"type":"url","value":"x"}}]"#;
+        let (text, _) = user(binary, "0.0.48", "1.0");
+        let text = text.unwrap();
+        assert_eq!(text.matches("\"source\"").count(), 1, "{text}");
+        let medium = r#"[{"type":"image","mimeType":"a/b","data":"x","url":"y","filename":"z","source":{"type":"data","value":"d","mimeType":"i/p"}}]"#;
+        let expected = r#"[{"type":"binary","mimeType":"i/p","data":"d"}]"#;
+        assert_eq!(user(medium, "1.0", "0.0.47"), (some(expected), vec![]));
+    }
+
+    #[test]
     fn a_handle_alone_is_no_medium() {
         let value = r#"[{"type":"binary","mimeType":"i/p","id":"h"},{"type":"binary","data":"no type"}]"#;
         let rest = r#"[{"type":"binary","data":"no type"}]"#;
