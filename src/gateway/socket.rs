@@ -68,7 +68,8 @@ impl Line {
 
     /// Whether there is a head, or some of one, that no answer was begun to.
     fn may_be_unread(&self) -> bool {
-        !self.answering.get() && (self.has_unanswered() || self.has_begun() || self.framing.borrow().is_lost())
+        let first = self.requests.get() == 0;
+        !self.answering.get() && (first || self.has_unanswered() || self.has_begun() || self.framing.borrow().is_lost())
     }
 
     /// Whether there is one way to read the head of the request that is answered, and of all before it.

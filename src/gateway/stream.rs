@@ -9,7 +9,7 @@ use std::{
     pin::Pin,
     rc::Rc,
     task::{Context, Poll, Waker},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use bytes::Bytes;
@@ -41,6 +41,9 @@ const FULL: usize = 64 * 1024;
 /// So many bytes are read and kept for a client that does not read, where what waits is merged; then the agent waits.
 const AHEAD: usize = 256 * 1024;
 
+/// Whoever asks for more within this time was not waited for.
+const AT_ONCE: Duration = Duration::from_millis(1);
+
 /// The body of an answer that is an event stream.
 pub struct EventStream {
     source: Option<Source>,
@@ -54,6 +57,8 @@ pub struct EventStream {
     reads_ahead: bool,
     /// The client was given bytes and has not asked for more since.
     given: bool,
+    /// When that was, if it shares its connection, so that nobody sees when the socket takes them.
+    given_at: Option<Instant>,
     /// The pipeline was told that the client does not read, when it held so many bytes.
     slow: Option<usize>,
     /// Whoever reads on meanwhile.
@@ -116,6 +121,7 @@ impl EventStream {
             pipeline: parts.pipeline,
             reads_ahead: parts.reads_ahead,
             given: false,
+            given_at: None,
             slow: None,
             reader_ahead: None,
             sink: Sink::default(),
@@ -180,12 +186,20 @@ impl EventStream {
         if self.slow.is_some() {
             self.is_slow(false);
         }
+        self.takes_again();
         let piece = self.poll_next(cx);
         self.given = matches!(piece, Poll::Ready(Some(_)));
+        self.given_at = (self.given && self.line.is_none()).then(Instant::now);
         if let Some(reader) = self.reader_ahead.as_ref().filter(|_| self.given) {
             reader.wake_by_ref();
         }
         piece
+    }
+
+    /// The client takes more of a connection that it shares, or has left. What it was given goes at once where it has room.
+    fn takes_again(&mut self) {
+        let waited = self.given_at.take().map(|at| at.elapsed()).filter(|time| *time > AT_ONCE);
+        self.tally.stalled(waited.unwrap_or_default());
     }
 
     /// Reads on if the client has not asked for more since it was given something. Wakes the caller when there may be
@@ -578,6 +592,7 @@ impl Drop for EventStream {
             line.give_up_at(None);
         }
         self.tally.delivered(self.line.as_deref());
+        self.takes_again();
         let late = self.timers.run_ends().is_some_and(|at| at <= Instant::now());
         self.tally.over(self.life, if late { Outcome::TimeoutRun } else { Outcome::ClientGone });
     }

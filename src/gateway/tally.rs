@@ -423,11 +423,15 @@ impl Tally {
         {
             self.delayed(wrote_at.saturating_duration_since(read_at), events);
         }
-        let stalled = line.stalled();
-        if !stalled.is_zero() {
-            self.route.client_stall(stalled);
+        self.stalled(line.stalled());
+    }
+
+    /// The client was waited for so long.
+    pub fn stalled(&mut self, time: Duration) {
+        if !time.is_zero() {
+            self.route.client_stall(time);
             // Meanwhile nobody read what the agent may have said.
-            self.silent_since = self.silent_since.map(|since| (since + stalled).min(Instant::now()));
+            self.silent_since = self.silent_since.map(|since| (since + time).min(Instant::now()));
         }
     }
 

@@ -262,3 +262,47 @@ async fn uploads_that_are_not_read_leave_room_for_others_on_the_clients_connecti
     connection.send("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").await;
     assert_eq!(http2::rest(soon(answer).await.unwrap().into_body()).await, "ok");
 }
+
+#[tokio::test]
+async fn a_wait_for_a_client_over_http_2_is_counted_whether_or_not_it_takes_more() {
+    for leaves in [false, true] {
+        let agent = Agent::new().await;
+        let gateway = Gateway::before(&agent);
+        let mut client = http2::Client::narrow(&gateway, 64).await;
+        let (answer, mut connection) = client.stream(&agent).await;
+        // The first is on its way into the client's window, the second waits until there is room behind it.
+        for event in [STARTED, &delta(&"x".repeat(1000)), &delta("y")] {
+            connection.send(chunk(frame(event))).await;
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        tokio::time::sleep(Duration::from_millis(250)).await;
+        if leaves {
+            client.close();
+        } else {
+            connection.send(chunk(frame(FINISHED))).await;
+            connection.send(END).await;
+            http2::rest(answer.into_body()).await;
+        }
+        gateway.counted(if leaves { "client_gone" } else { "finished" }, 1.0).await;
+        let stalled = gateway.figure("tidegate_client_stall_seconds_total", &[]);
+        assert!((0.25..2.0).contains(&stalled), "{stalled}");
+    }
+}
+
+#[tokio::test]
+async fn a_client_over_http_2_that_reads_is_not_waited_for() {
+    let agent = Agent::new().await;
+    let gateway = Gateway::before(&agent);
+    let mut client = http2::Client::connect(&gateway).await;
+    let (answer, mut connection) = client.stream(&agent).await;
+    let mut body = answer.into_body();
+    for event in [STARTED, &delta("a"), FINISHED] {
+        connection.send(chunk(frame(event))).await;
+        http2::expect(&mut body, &frame(event)).await;
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    connection.send(END).await;
+    gateway.counted("finished", 1.0).await;
+    let stalled = gateway.figure("tidegate_client_stall_seconds_total", &[]);
+    assert!(stalled < 0.05, "{stalled}");
+}

@@ -29,8 +29,8 @@ export const one =
     return more(request);
   };
 export const none = 0;
-/** It is refused: by the gateway's own answer, or by that of the HTTP library, which has no body. */
-export const refused = { got: /^4\d\d( [A-Z_]+|, no body)$/, refused: 'malformed', seen: none };
+/** It is refused, with the reason. */
+export const refused = { got: /^4\d\d [A-Z_]+$/, refused: 'malformed', seen: none };
 export const mustRefuse = refused;
 export const taken = (more, got = WHOLE) => ({ got, runs: 'finished', seen: one(more) });
 export const either = {

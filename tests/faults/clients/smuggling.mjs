@@ -192,7 +192,7 @@ export const pipelines = [
   {
     name: 'a good request, then garbage',
     client: sends(`${three(1)}\x01\x02\r\n\r\n`, 2),
-    got: new RegExp(`^${WHOLE} \\+ (400, no body|closed)`),
+    got: new RegExp(`^${WHOLE} \\+ (400 BAD_REQUEST|closed)`),
     runs: 'finished',
     refused: 'malformed',
     seen: 1,
