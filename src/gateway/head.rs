@@ -13,8 +13,8 @@ use crate::observe::Refusal;
 /// The most lines of a head. Over HTTP/1.1 nobody gets here with more.
 const MOST_LINES: usize = 100;
 
-/// Refuses what two readers could take for different requests. Who came over HTTP/1.1 has a `line`; the `site` is the one of `setup` that the
-/// request is for.
+/// Refuses what two readers could take for different requests. Who came over HTTP/1.1 has a `line`; the `site` is the one
+/// of `setup` that the request is for.
 pub fn check<B>(
     request: &mut Request<B>,
     line: Option<&Line>,
