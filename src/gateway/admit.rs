@@ -21,7 +21,8 @@ pub type Refused = (Problem, Refusal);
 pub struct Gate {
     auth: Option<Arc<Auth>>,
     rate: Option<Arc<Rate>>,
-    places: Option<Arc<Places>>,
+    /// Without limits too, so that those who are there count when there are some.
+    places: Arc<Places>,
 }
 
 /// The gates of all routes.
@@ -71,10 +72,9 @@ impl Guest {
 impl Gate {
     fn new(route: &config::Route, before: Option<(&config::Route, &Self)>) -> Self {
         let limits = &route.limits;
-        let limited = limits.runs.is_some() || limits.runs_per_key.is_some();
         let same_auth = before.filter(|(former, _)| former.auth == route.auth);
         let same_rate = before.filter(|(former, _)| former.limits.rate == limits.rate);
-        let places = before.and_then(|(_, gate)| gate.places.as_deref());
+        let places = before.map(|(_, gate)| &gate.places);
         Self {
             auth: match same_auth {
                 Some((_, gate)) => gate.auth.clone(),
@@ -84,10 +84,10 @@ impl Gate {
                 Some((_, gate)) => gate.rate.clone(),
                 None => limits.rate.as_ref().map(Rate::new).map(Arc::new),
             },
-            places: limited.then(|| match places {
+            places: match places {
                 Some(places) => places.with(limits.runs, limits.runs_per_key),
                 None => Places::new(limits.runs, limits.runs_per_key),
-            }),
+            },
         }
     }
 
@@ -109,8 +109,7 @@ impl Gate {
 
     /// Gives a guest who may begin a run a place for it.
     pub fn seat(&self, guest: &mut Guest) -> Result<(), Refused> {
-        let Some(places) = &self.places else { return Ok(()) };
-        let place = places.take(guest.who.as_ref()).map_err(|full| match full {
+        let place = self.places.take(guest.who.as_ref()).map_err(|full| match full {
             Full::All => (Problem::TOO_MANY_RUNS, Refusal::Runs),
             Full::One => (Problem::TOO_MANY_RUNS_OF_KEY, Refusal::Runs),
         })?;

@@ -101,6 +101,19 @@ async fn places_and_rates_count_on() {
 }
 
 #[tokio::test]
+async fn runs_that_began_without_a_limit_count_when_there_is_one() {
+    let agent = Agent::new().await;
+    let mut gateway = Gateway::start(&route(&agent, "", ""));
+    let (mut client, mut connection) = gateway.run(&agent).await;
+    gateway.reload(&route(&agent, "", "limits = { runs = 1 }")).unwrap();
+    tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    assert_eq!(gateway.ask(post("/")).await.refusal().await.1, "TOO_MANY_RUNS");
+    finish(&mut client, &mut connection).await;
+    let again = gateway.ask(post("/"));
+    let (_again, _) = tokio::join!(again, soon(connection.message()));
+}
+
+#[tokio::test]
 async fn who_is_ejected_stays_so_unless_its_agent_is_configured_anew() {
     let (dead, live) = (Agent::new().await, Agent::new().await);
     let agent = |keys: &str| {
