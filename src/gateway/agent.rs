@@ -159,16 +159,20 @@ impl Agent {
         out_of_time: &Cell<Option<Failure>>,
     ) -> Result<(Response<Download>, Rc<Endpoint>), Failure> {
         let Errand { method, targets, mut headers, mut upload, reading, .. } = errand;
+        let may_be_input = headers::carry_json(&method, &headers);
         if let Some(reading) = reading {
             upload = translated(upload, &mut headers, &reading).await?;
-        } else if is_coded(&headers) && headers::carry_json(&method, &headers) {
+        } else if may_be_input && is_coded(&headers) {
             upload = looked_into(upload, &headers).await?;
         }
         if upload.is_whole() {
             // It has none.
             headers.remove(header::TRAILER);
         }
-        let (thread, upload) = self.thread(&method, &headers, upload).await?;
+        let thread = match may_be_input && self.standings.sticks() {
+            true => upload.thread().await.map_err(|_| Failure::BodyBroken)?,
+            false => None,
+        };
         let mut request = Request::new(upload);
         *request.method_mut() = method;
         *request.headers_mut() = headers;
@@ -190,7 +194,7 @@ impl Agent {
                     }
                 };
                 if let Err(error) = endpoint.address(&mut request, target, link.version()) {
-                    tracing::error!(endpoint = %endpoint.uri(), %error, "a request cannot be addressed to the agent");
+                    tracing::error!(endpoint = %endpoint.label(), %error, "a request cannot be addressed to the agent");
                     attempt.failed(Attempt::Unreachable);
                     failure = Failure::Unreachable;
                     break;
@@ -220,19 +224,6 @@ impl Agent {
         }
         request.into_body().read_on(UNWANTED).await;
         Err(failure)
-    }
-
-    /// The thread that the request is of, if the choice of the url depends on that and it may be the input of a run.
-    async fn thread(
-        &self,
-        method: &Method,
-        headers: &HeaderMap,
-        mut upload: Upload,
-    ) -> Result<(Option<String>, Upload), Failure> {
-        if !self.standings.sticks() || !headers::carry_json(method, headers) {
-            return Ok((None, upload));
-        }
-        Ok((upload.thread().await.map_err(|_| Failure::BodyBroken)?, upload))
     }
 }
 

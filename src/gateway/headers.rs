@@ -83,8 +83,9 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// Who the client is, by `X-Forwarded-For`, or by `Forwarded` where that is all there is: the last hop that is no trusted proxy. A hop that names no address is not
-    /// looked behind, for whoever wrote it may have written all before it: then it is the one after that.
+    /// Who the client is, by `X-Forwarded-For`, or by `Forwarded` where that is all there is: the last hop that is no
+    /// trusted proxy. A hop that names no address is not looked behind, for whoever wrote it may have written all before
+    /// it: then it is the one after that.
     pub fn client(&self, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
         let mut client = self.peer;
         if !self.trusted {
