@@ -71,33 +71,24 @@ pub async fn answer(
     let page = site.and_then(|site| site.page(request.headers()));
     let is_preflight = page.is_some() && cors::is_preflight(&request);
     let sound = head::check(&mut request, line.as_deref(), (&setup, site));
-    let answer = match &page {
-        Some(page) if is_preflight && sound.is_ok() => page.preflight(request.headers()),
+    let entry = match &page {
+        Some(page) if is_preflight && sound.is_ok() => page.preflight(request.headers()).map(Entry::Preflight),
         Some(page) if sound.is_ok() && page.is_foreign_form(&request) => Err((Problem::ORIGIN, Refusal::Origin)),
-        _ => match Story::admit(&request, peer, sound.map(|()| (&*setup, site)), &worker).await {
-            Ok(mut story) => {
-                let mut response = story.answer(request).await;
-                response.body_mut().hold(ticket, story.guest.take_place());
-                Ok(response)
-            }
-            Err((problem, reason)) => {
-                let waits_for_leave = request.headers().contains_key(header::EXPECT);
-                let mut body = request.into_body();
-                if version == Version::HTTP_2 {
-                    tokio::task::spawn_local(upload::hear_out(body));
-                    Err((problem, reason))
-                } else {
-                    let close = problem.close || waits_for_leave || !upload::has_come(&mut body);
-                    Err((Problem { close, ..problem }, reason))
-                }
-            }
-        },
+        _ => Story::admit(&request, peer, sound.map(|()| (&*setup, site)), &worker).await.map(Entry::Story),
     };
-    let mut response = answer.unwrap_or_else(|(problem, reason)| {
-        worker.metrics.refused(reason);
-        worker.metrics.request(problem.status);
-        problem.into_response()
-    });
+    let mut response = match entry {
+        Ok(Entry::Preflight(response)) => response,
+        Ok(Entry::Story(mut story)) => {
+            let mut response = story.answer(request).await;
+            response.body_mut().hold(ticket, story.guest.take_place());
+            response
+        }
+        Err((problem, reason)) => {
+            worker.metrics.refused(reason);
+            worker.metrics.request(problem.status);
+            refuses(problem, request)
+        }
+    };
     if let Some(page) = page {
         page.mark(&mut response, is_preflight);
     }
@@ -108,6 +99,27 @@ pub async fn answer(
         response.body_mut().answers_on(line);
     }
     Ok(response)
+}
+
+/// What becomes of a request that is not refused.
+enum Entry {
+    /// It is a page's question, and this is the answer.
+    Preflight(Response<Body>),
+    /// The agent answers.
+    Story(Story),
+}
+
+/// Answers with this problem, and sees to the rest of the body: some clients take the answer for lost if nobody does.
+fn refuses(problem: Problem, request: Request<Incoming>) -> Response<Body> {
+    let is_http2 = request.version() == Version::HTTP_2;
+    let waits_for_leave = request.headers().contains_key(header::EXPECT);
+    let mut body = request.into_body();
+    if is_http2 {
+        tokio::task::spawn_local(upload::hear_out(body));
+        return problem.into_response();
+    }
+    let close = problem.close || waits_for_leave || !upload::has_come(&mut body);
+    Problem { close, ..problem }.into_response()
 }
 
 /// What is known of one request and its run.

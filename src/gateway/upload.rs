@@ -379,30 +379,28 @@ impl Upload {
 
 /// Whether the rest of a body that nobody wants is there, and is small: then its connection can be used again.
 pub fn has_come(body: &mut Incoming) -> bool {
-    let mut left = HEARD_OUT;
-    loop {
-        match Pin::new(&mut *body).poll_frame(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(None) => return true,
-            Poll::Ready(Some(Ok(frame))) => match left.checked_sub(size(&frame)) {
-                Some(rest) => left = rest,
-                None => return false,
-            },
-            Poll::Ready(Some(Err(_))) | Poll::Pending => return false,
-        }
-    }
+    poll_rest(body, &mut { HEARD_OUT }, &mut Context::from_waker(Waker::noop())) == Poll::Ready(true)
 }
 
 /// Reads what comes of a body that nobody wants, for a while: over HTTP/2 a stream whose body is not taken is reset behind
 /// its answer, and there are clients that then take the answer for lost.
 pub async fn hear_out(mut body: Incoming) {
-    let reading = async {
-        let mut left = HEARD_OUT;
-        while let Some(Ok(frame)) = body.frame().await {
-            let Some(rest) = left.checked_sub(frame.data_ref().map_or(0, Bytes::len)) else { break };
-            left = rest;
+    let mut left = HEARD_OUT;
+    let _ = tokio::time::timeout(UNWANTED, poll_fn(|cx| poll_rest(&mut body, &mut left, cx))).await;
+}
+
+/// Throws away what comes of a body, of which so many bytes are left to be read. Ready: whether it ended within them.
+fn poll_rest(body: &mut Incoming, left: &mut usize, cx: &mut Context<'_>) -> Poll<bool> {
+    loop {
+        match ready!(Pin::new(&mut *body).poll_frame(cx)) {
+            None => return Poll::Ready(true),
+            Some(Ok(frame)) => match left.checked_sub(size(&frame)) {
+                Some(rest) => *left = rest,
+                None => return Poll::Ready(false),
+            },
+            Some(Err(_)) => return Poll::Ready(false),
         }
-    };
-    let _ = tokio::time::timeout(UNWANTED, reading).await;
+    }
 }
 
 /// The upload stopped; the [`Intake`] knows why.

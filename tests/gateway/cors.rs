@@ -142,6 +142,9 @@ async fn a_page_of_another_origin_starts_no_run_with_what_a_form_could_send() {
         let (head, code) = gateway.ask(form(origin)).await.refusal().await;
         assert_eq!((head.status(), code.as_str()), (403, "ORIGIN_NOT_ALLOWED"), "{origin}");
     }
+    let half = form("https://evil.example");
+    let (head, _) = gateway.ask(&half[..half.len() - 10]).await.refusal().await;
+    assert_eq!(head.header("connection"), Some("close"), "the rest of the body is still to come");
     assert!(agent.is_left_alone().await);
     for origin in ["https://app.example", "http://gate"] {
         let mut client = gateway.ask(form(origin)).await;
