@@ -257,6 +257,7 @@ impl ClientSocket {
             None => self.io.write(cx, buf),
             Some(instead) => {
                 ready!(instead.poll(cx, |cx, bytes| self.io.write(cx, bytes)))?;
+                self.instead = None;
                 Poll::Ready(Ok(buf.len()))
             }
         }

@@ -3,8 +3,12 @@
 
 use std::task::{Context, Poll, ready};
 
+use memchr::memmem;
+
 use super::problem::Problem;
 
+/// How the server says that nothing follows it.
+const CLOSES: &[u8] = b"connection: close\r\n";
 /// How the server says that no body follows.
 const NO_BODY: &[u8] = b"content-length: 0\r\n";
 
@@ -26,9 +30,10 @@ impl Instead {
             _ => return None,
         };
         let head = bytes.strip_suffix(b"\r\n\r\n")?;
-        // It has this, the date and `connection`, and nothing else.
+        // It has this, the date and the end of the connection, and nothing else.
         let lines = head.split(|byte| *byte == b'\n').count();
-        let at = memchr::memmem::find(bytes, NO_BODY).filter(|_| lines <= 4)?;
+        let closes = memmem::find(bytes, CLOSES).is_some();
+        let at = memmem::find(bytes, NO_BODY).filter(|_| closes && lines <= 4)?;
         let json = problem.json();
         let body = format!(
             "content-type: application/problem+json\r\ncache-control: no-store\r\ncontent-length: {}\r\n",
@@ -87,6 +92,7 @@ mod tests {
         for other in [
             own("404 Not Found", ""),
             own("400 Bad Request", "x-agent: 1\r\n"),
+            own("400 Bad Request", "").replace("connection: close\r\n", ""),
             own("400 Bad Request", "").replace("length: 0", "length: 2") + "no",
             "PRI * HTTP/2.0".into(),
             String::new(),
