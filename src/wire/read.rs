@@ -84,12 +84,7 @@ impl Reader {
     #[allow(clippy::should_implement_trait, reason = "`None` means that more bytes are needed, not the end")]
     pub fn next(&mut self) -> Result<Option<Item>, Unreadable> {
         match &mut self.wire {
-            Wire::Sse(decoder) => loop {
-                let Some(frame) = decoder.next().map_err(|_| Unreadable::TooLarge)? else { return Ok(None) };
-                if let Some(item) = of_sse(frame) {
-                    return Ok(Some(item));
-                }
-            },
+            Wire::Sse(decoder) => first_event(|| decoder.next()),
             Wire::Protobuf { frames, texts, to_json } => {
                 let Some(frame) = frames.next().map_err(|_| Unreadable::TooLarge)? else { return Ok(None) };
                 of_protobuf(frame, *texts, *to_json).map(Some)
@@ -104,12 +99,7 @@ impl Reader {
     /// [`Unreadable`], as [`Reader::next`].
     pub fn finish(&mut self) -> Result<Option<Item>, Unreadable> {
         match &mut self.wire {
-            Wire::Sse(decoder) => loop {
-                let Some(frame) = decoder.finish().map_err(|_| Unreadable::TooLarge)? else { return Ok(None) };
-                if let Some(item) = of_sse(frame) {
-                    return Ok(Some(item));
-                }
-            },
+            Wire::Sse(decoder) => first_event(|| decoder.finish()),
             // A frame cut short is none.
             Wire::Protobuf { .. } => Ok(None),
         }
@@ -122,6 +112,18 @@ impl Reader {
             Wire::Protobuf { frames, .. } => frames.held(),
         }
     }
+}
+
+/// The event of the first of these frames that has one.
+fn first_event(
+    mut frames: impl FnMut() -> Result<Option<sse::Frame>, sse::FrameTooLarge>,
+) -> Result<Option<Item>, Unreadable> {
+    while let Some(frame) = frames().map_err(|_| Unreadable::TooLarge)? {
+        if let Some(item) = of_sse(frame) {
+            return Ok(Some(item));
+        }
+    }
+    Ok(None)
 }
 
 /// The event of a frame; `None` if it has none.
