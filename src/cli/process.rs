@@ -154,11 +154,12 @@ impl Process {
         }
     }
 
-    /// Begins to shut down: readiness drops first. Where another process takes over, its pages are the operator's from now on.
+    /// Begins to shut down. Readiness drops once the threads are told, so that whoever sees it finds no one who still takes
+    /// connections. Where another process takes over, its pages are the operator's from now on.
     pub fn drain(&mut self) {
+        self.running.drain();
         self.state.advance(Readiness::Draining);
         self.state.metrics().draining(true);
-        self.running.drain();
         if self.ports == Ports::Shared
             && let Some((stop, _)) = self.pages.take()
         {
